@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 
 from agent_tools.evidence import CellValue
 from agent_tools.untrusted import one_line
+from store import lazy
 from store.result import Cell
 
 UNKNOWN = "unknown"
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d(?:\.\d+)?)Z?")
+_STAMP = lazy.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d(?:\.\d+)?)Z?")
 _BYTES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _WRITTEN = frozenset(
     [

@@ -6,17 +6,17 @@ evidence id, from which a front end makes whatever it shows (terminal, Markdown,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import format_cell
+from store import lazy
 from store.result import Cell
 
-MARK = re.compile(r"\[\[(E[1-9][0-9]{0,5})(?::([0-9]{1,7}))?\.([A-Za-z_][A-Za-z0-9_]{0,127})\]\]")
-_BARE = re.compile(r"(E[1-9][0-9]{0,5})(?::([0-9]{1,7}))?\.([A-Za-z_][A-Za-z0-9_]{0,127})")
+MARK = lazy.compile(r"\[\[(E[1-9][0-9]{0,5})(?::([0-9]{1,7}))?\.([A-Za-z_][A-Za-z0-9_]{0,127})\]\]")
+_BARE = lazy.compile(r"(E[1-9][0-9]{0,5})(?::([0-9]{1,7}))?\.([A-Za-z_][A-Za-z0-9_]{0,127})")
 HOLE = "\ue000"
 """Stands for the characters of a reference where only the words around it are looked at."""
 

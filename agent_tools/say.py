@@ -9,6 +9,7 @@ from agent_tools.facts.progress import CLOSING
 from agent_tools.facts.shared_output import failed_beside
 from agent_tools.facts.views import RowView
 from agent_tools.verdict import Claim, ClaimStatus, Missing
+from store import lazy
 
 
 def say(*texts: str, status: ClaimStatus = "established") -> list[Claim]:
@@ -44,7 +45,7 @@ def lacks(text: str, signal: str) -> Missing:
 
 _AT_ONCE = 2
 """Lines after the announcement of a save within which what a save raises is of that one."""
-_FULL = re.compile(r"No space left|quota exceeded|Errno (?:28|122)\b", re.IGNORECASE)
+_FULL = lazy.compile(r"No space left|quota exceeded|Errno (?:28|122)\b", re.IGNORECASE)
 
 
 def count(row: RowView | None, column: str) -> float:

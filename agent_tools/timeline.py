@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 from agent_tools.facts import Facts
@@ -11,12 +10,13 @@ from agent_tools.families.faulted_gpus import seen_after
 from agent_tools.families.switch_faults import FABRIC
 from agent_tools.families.wording import gpu_of
 from agent_tools.verdict import NO_TIME, Moment
+from store import lazy
 
 MOST, MOST_OF_ONE = 20, 8
 """Moments in all, and from one source."""
 SPAN = 400
 """Lines of one traceback that are looked at."""
-_BACK = re.compile(r"[Cc]onnection restored|server \S+ OK\b")
+_BACK = lazy.compile(r"[Cc]onnection restored|server \S+ OK\b")
 """A file server answers again."""
 
 

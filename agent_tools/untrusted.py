@@ -11,10 +11,12 @@ import secrets
 import unicodedata
 from typing import Literal
 
+from store import lazy
+
 MAX_CELL = 2000
 """Characters of one cell that a model is shown."""
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[@-Z\\^_])")
+_ANSI = lazy.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[@-Z\\^_])")
 _DROPPED = {"Cc", "Cf", "Co", "Cs", "Cn"}
 _FILLERS = "\u115f\u1160\u3164\uffa0\u2800"
 

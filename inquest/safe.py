@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import html
 import json
-import re
 import unicodedata
+
+from store import lazy
 
 KEPT = {"\n", "\t"}
 _OBEYED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
-_LINKED = re.compile(r"://|(?i:\bwww\.)|(?i:\b(?:mailto|xmpp):)")
+_LINKED = lazy.compile(r"://|(?i:\bwww\.)|(?i:\b(?:mailto|xmpp):)")
 """What some renderers make a link of by itself."""
 
 

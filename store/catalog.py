@@ -47,7 +47,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from store import pruning
+from store import lazy, pruning
 from store.pruning import Limits, pruned_by
 from store.result import Cell, ResultColumn, StoreError
 
@@ -107,10 +107,10 @@ def catalog() -> dict[str, QueryInfo]:
     return {p.stem: parse(p.stem, p.read_text(encoding="utf-8")) for p in sorted(QUERIES.glob("*.sql"))}
 
 
-_HEAD = re.compile(r"--\s?(.*)")
-_COLUMN = re.compile(r"COLUMN\s+(\w+)\s*(?:\[([^\]]*)\])?\s*:\s*(.*)")
-_MATCHES = re.compile(r"\bregexp_matches\((?:[^$(),]|\((?:[^()]|\([^()]*\))*\))*,\s*\$(\w+)\s*[,)]")
-_PARAM = re.compile(r"(\w+)\s+([A-Z][A-Z ()\d,]*(?:\[\])?)(?:\s*=\s*(.+))?")
+_HEAD = lazy.compile(r"--\s?(.*)")
+_COLUMN = lazy.compile(r"COLUMN\s+(\w+)\s*(?:\[([^\]]*)\])?\s*:\s*(.*)")
+_MATCHES = lazy.compile(r"\bregexp_matches\((?:[^$(),]|\((?:[^()]|\([^()]*\))*\))*,\s*\$(\w+)\s*[,)]")
+_PARAM = lazy.compile(r"(\w+)\s+([A-Z][A-Z ()\d,]*(?:\[\])?)(?:\s*=\s*(.+))?")
 
 
 def parse(name: str, text: str) -> QueryInfo:
@@ -215,7 +215,7 @@ def _param(query: str, text: str) -> Param:
     return Param(m[1], m[2].strip(), True, _default(m[3].strip()))
 
 
-_NEED = re.compile(r"(\w+)(?:\.(\w+)\s*(?:=\s*(\w+(?:\s*\|\s*\w+)*)|~\s*(\S.*)))?")
+_NEED = lazy.compile(r"(\w+)(?:\.(\w+)\s*(?:=\s*(\w+(?:\s*\|\s*\w+)*)|~\s*(\S.*)))?")
 
 
 def _need(query: str, text: str, tables: tuple[str, ...]) -> Need:

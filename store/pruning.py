@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from store import cells, echoes
+from store import cells, echoes, lazy
 from store.lake import node_folder
 from store.result import Cell, StoreError
 from store.rows import LogRun, tables
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 _KNOWN = frozenset({"job_id", "node", "nodes", "from_ts", "to_ts"})
 _UNITS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86_400}
-_ENTRY = re.compile(r"(\w+)\s*\((.*)\)")
-_EITHER = re.compile(r"job_id\s*\|\s*nodes")
-_MARGIN = re.compile(r"(from_ts\s*-|to_ts\s*\+)\s*(\d+)\s*([A-Z]+)")
+_ENTRY = lazy.compile(r"(\w+)\s*\((.*)\)")
+_EITHER = lazy.compile(r"job_id\s*\|\s*nodes")
+_MARGIN = lazy.compile(r"(from_ts\s*-|to_ts\s*\+)\s*(\d+)\s*([A-Z]+)")
 
 
 @dataclass(frozen=True, slots=True)

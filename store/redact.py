@@ -9,83 +9,84 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from store import lazy
 from store.redact_bare import BARE, PIECES, bare, by_chance
 from store.redact_issued import BEGINNINGS, BEHIND, HINTED, HINTS, ISSUED, LONG, LOOSE
 
 TOKENS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "private key",
-        re.compile(
+        lazy.compile(
             r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]{0,30}-----|\Z)", re.S
         ),
     ),
-    ("private key", re.compile(r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}|\bMUNGE:[A-Za-z0-9+/=]{40,}:?")),
+    ("private key", lazy.compile(r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}|\bMUNGE:[A-Za-z0-9+/=]{40,}:?")),
     (
         "hugging face token",
-        re.compile(r"\bhf_(?:(?:oauth|jwt)_[A-Za-z0-9._-]{30,}|[A-Za-z0-9]{30,})|\bapi_org_[A-Za-z]{30,}"),
+        lazy.compile(r"\bhf_(?:(?:oauth|jwt)_[A-Za-z0-9._-]{30,}|[A-Za-z0-9]{30,})|\bapi_org_[A-Za-z]{30,}"),
     ),
     (
         "openai key",
-        re.compile(
+        lazy.compile(
             r"\bsk-(?:proj-|svcacct-|admin-|ant-[a-z0-9]+-|or-v1-|None-)[A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9_]{16}[A-Za-z0-9_-]{4,}"
         ),
     ),
-    ("model key", re.compile(r"\b(?:gsk_|r8_|pplx-|xai-)[A-Za-z0-9]{30,}|\bnvapi-[A-Za-z0-9_-]{40,}")),
-    ("aws key", re.compile(r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b")),
-    ("github token", re.compile(r"\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{40,}")),
+    ("model key", lazy.compile(r"\b(?:gsk_|r8_|pplx-|xai-)[A-Za-z0-9]{30,}|\bnvapi-[A-Za-z0-9_-]{40,}")),
+    ("aws key", lazy.compile(r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b")),
+    ("github token", lazy.compile(r"\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{40,}")),
     (
         "gitlab token",
-        re.compile(
+        lazy.compile(
             r"\b(?:glpat|gldt|glrt|glrtr|glptt|glcbt|gloas|glft|glagent|glsoat|glimt|glffct)-[A-Za-z0-9_-]{20,}"
         ),
     ),
-    ("atlassian token", re.compile(r"\bATATT3[A-Za-z0-9_=-]{30,}|\bATBB[A-Za-z0-9]{28,}")),
+    ("atlassian token", lazy.compile(r"\bATATT3[A-Za-z0-9_=-]{30,}|\bATBB[A-Za-z0-9]{28,}")),
     (
         "slack token",
-        re.compile(
+        lazy.compile(
             r"\bxox[a-eoprs](?:\.xox[a-z])?-[A-Za-z0-9%-]{10,}|\bxapp-\d-[A-Za-z0-9-]{20,}|hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/]{20,}"
         ),
     ),
     (
         "chat token",
-        re.compile(
+        lazy.compile(
             r"discord(?:app)?\.com/api/webhooks/\d{15,}/[A-Za-z0-9_-]{40,}|\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"
             r"|(?<![\d:])\d{8,10}:AA[A-Za-z0-9_-]{32,34}"
         ),
     ),
     (
         "google key",
-        re.compile(r"\bAIza[A-Za-z0-9_-]{35}|\bya29\.(?:[a-z]\.)?[A-Za-z0-9_-]{20,}|\bGOCSPX-[A-Za-z0-9_-]{20,}"),
+        lazy.compile(r"\bAIza[A-Za-z0-9_-]{35}|\bya29\.(?:[a-z]\.)?[A-Za-z0-9_-]{20,}|\bGOCSPX-[A-Za-z0-9_-]{20,}"),
     ),
-    ("azure key", re.compile(r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}")),
-    ("payment key", re.compile(r"\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9+/=]{24,}")),
-    ("mail key", re.compile(r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{30,}")),
-    ("wandb key", re.compile(r"\bwandb_v1_[A-Za-z0-9_]{20,}")),
+    ("azure key", lazy.compile(r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}")),
+    ("payment key", lazy.compile(r"\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9+/=]{24,}")),
+    ("mail key", lazy.compile(r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{30,}")),
+    ("wandb key", lazy.compile(r"\bwandb_v1_[A-Za-z0-9_]{20,}")),
     (
         "package token",
-        re.compile(r"\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{50,}|\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}"),
+        lazy.compile(r"\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{50,}|\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}"),
     ),
     (
         "service token",
-        re.compile(
+        lazy.compile(
             r"\bhv[sbr]\.[A-Za-z0-9_-]{24,}|\bdapi[0-9a-f]{32}\b|\bdo[opr]_v1_[0-9a-f]{64}|\bgl(?:sa|c)_[A-Za-z0-9_=]{30,}"
             r"|\bsntry[su]_[A-Za-z0-9_=+/-]{30,}|\bdp\.(?:pt|st|ct)\.[A-Za-z0-9.]{30,}|\blin_api_[A-Za-z0-9]{30,}|\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}"
         ),
     ),
-    ("json web token", re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,}){1,3}")),
-    ("api token", re.compile(r"\beyJ[A-Za-z0-9_-]{60,}={0,2}")),
+    ("json web token", lazy.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,}){1,3}")),
+    ("api token", lazy.compile(r"\beyJ[A-Za-z0-9_-]{60,}={0,2}")),
 )
 
-_URL = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{1,30}://)([^\s/@:\"'<>]{0,256}:[^\s/\"'<>]{1,512})@")
-_URL_TOKEN = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{1,30}://)([A-Za-z0-9_-]{20,256})@")
-_BEARER = re.compile(
+_URL = lazy.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{1,30}://)([^\s/@:\"'<>]{0,256}:[^\s/\"'<>]{1,512})@")
+_URL_TOKEN = lazy.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{1,30}://)([A-Za-z0-9_-]{20,256})@")
+_BEARER = lazy.compile(
     r"\b((?:[Aa]uthorization\s{0,3}[:=]\s{0,3})?(?:[Bb]earer|[Bb]asic|[Tt]oken)\s{1,3})([A-Za-z0-9._~+/=-]{20,})"
 )
-_HEADER = re.compile(
+_HEADER = lazy.compile(
     r"(?i)(\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:basic|bearer|token|apikey)\s{1,3})([A-Za-z0-9._~+/=-]{6,})"
 )
-_COOKIE = re.compile(r"(?i)(\b(?:set-)?cookie[\"']?\s{0,3}:\s{0,3}[\"']?)([A-Za-z0-9_.-]{1,80}=[^\n\"']{6,4000})")
-_NAMED = re.compile(
+_COOKIE = lazy.compile(r"(?i)(\b(?:set-)?cookie[\"']?\s{0,3}:\s{0,3}[\"']?)([A-Za-z0-9_.-]{1,80}=[^\n\"']{6,4000})")
+_NAMED = lazy.compile(
     r"""(?ix)
     ( (?<![A-Za-z0-9]) (?:[A-Za-z0-9]{1,40}[_-]){0,6}
       (?: [A-Za-z0-9]{0,30}password | passwd
@@ -100,19 +101,19 @@ _NAMED = re.compile(
     ( "[^"\n]{3,512}" | '[^'\n]{3,512}' | [^\s"',;&)}\]]{6,512} )
     """
 )
-_ENV = re.compile(
+_ENV = lazy.compile(
     r"(?<![A-Za-z0-9_])([A-Z][A-Z0-9_]{0,60}_(?:TOKEN|KEY|PAT|CREDENTIALS?|AUTH)[\"']?\s{0,2}[=:]\s{0,2}[\"']?)([A-Za-z0-9+/_.~=-]{16,512})"
 )
-_LOGIN = re.compile(
+_LOGIN = lazy.compile(
     r"(?i)(\b(?:machine\s+\S{1,200}\s+)?login\s+\S{1,200}\s+password\s+|\bwandb\s+login\s+(?:--\S+\s+)*|\bsshpass\s+-p\s*"
     r"|\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,100}:|\bmysql(?:dump)?\b[^\n|;]{0,200}?\s-p(?=\S))[\"']?([^\s\"']{4,512})"
 )
-_DOCKER = re.compile(r"(\"(?:auth|identitytoken|registrytoken)\"\s{0,3}:\s{0,3}\")([^\"\s]{8,4000})(?=\")")
-_SHARED = re.compile(
+_DOCKER = lazy.compile(r"(\"(?:auth|identitytoken|registrytoken)\"\s{0,3}:\s{0,3}\")([^\"\s]{8,4000})(?=\")")
+_SHARED = lazy.compile(
     r"(?i)([?&](?:sig|signature|x-amz-signature|x-amz-credential|x-amz-security-token|x-goog-signature|x-goog-credential|token|access_token"
     r"|private_token|api_?key|key|auth)=)(?!\[redacted)[^\s&\"'<>]{8,}"
 )
-_KEY_LINE = re.compile(r"(?m)(?<![A-Za-z0-9+/._-])([A-Za-z0-9+/]{60,76}={0,2})[ \t\r]*$")
+_KEY_LINE = lazy.compile(r"(?m)(?<![A-Za-z0-9+/._-])([A-Za-z0-9+/]{60,76}={0,2})[ \t\r]*$")
 _PIECES = tuple(
     """
     -----begin age-secret munge: hf_ api_org_ sk- akia asia abia acca ghp_ gho_ ghu_ ghs_ ghr_ github_pat_
@@ -126,12 +127,12 @@ _PIECES = tuple(
     """.split()  # noqa: SIM905
 )
 """What every secret above has a piece of, in small letters: most text has none, and need not be searched for each of them."""
-_RUN = re.compile(r"[A-Za-z0-9+/]{60}|[MNO][\w-]{23,27}\.[\w-]{6}\.")
+_RUN = lazy.compile(r"[A-Za-z0-9+/]{60}|[MNO][\w-]{23,27}\.[\w-]{6}\.")
 """The same for those that are nothing but letters."""
 _PLAIN = frozenset(
     {"none", "null", "true", "false", "required", "missing", "invalid", "unset", "expired", "optional", "optional[str]"}
 )
-_BODY = re.compile(r"[A-Za-z0-9+/=]{1,80}|(?:Proc-Type|DEK-Info|Comment|Version): ?.{0,200}|=[A-Za-z0-9+/]{4}|")
+_BODY = lazy.compile(r"[A-Za-z0-9+/=]{1,80}|(?:Proc-Type|DEK-Info|Comment|Version): ?.{0,200}|=[A-Za-z0-9+/]{4}|")
 """What may stand between the first and the last line of a key."""
 
 
@@ -182,7 +183,7 @@ def redact_lines(texts: Sequence[str]) -> list[str]:
     return found
 
 
-_label = re.compile(r"^\s*(?:\[?\w{0,20}\]?: ?)")
+_label = lazy.compile(r"^\s*(?:\[?\w{0,20}\]?: ?)")
 """What a launcher puts before a line: `3: `, `[rank3]: `."""
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 
+from store import lazy
+
 _KINDS = "TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|APIKEY|(?:API|ACCESS|SECRET|ACCOUNT|PRIVATE|AUTH|LICENSE)_KEY|PAT|(?<=_)PWD"
 _NOT = "FILE|PATH|DIR|NAME|IDS?|URL|TYPE|MODEL|LIMIT|BUDGET|COUNT|SIZE|LEN|HASH|FORMAT|PROVIDER|REF|CMD|COMMAND"
-BARE = re.compile(
+BARE = lazy.compile(
     rf"(?<![A-Za-z0-9_])((?:[A-Z0-9]{{1,40}}_){{0,6}}(?:{_KINDS})\d{{0,3}}(?:_(?!(?:{_NOT})\b)[A-Z0-9]{{1,16}}){{0,3}}"
     r"[\"']?(?:\s{0,2}[=:]\s{0,2}|\s{1,3}(?:is\s)?)[\"']?)([A-Za-z0-9+/_.~=-]{10,512})"
     r"|((?:(?<![A-Za-z0-9._-])_auth|(?<![A-Za-z0-9._/-])pass(?:word)?2?)\s{0,3}(?:=>?|:|->|\|)\s{0,3}[\"']?)([A-Za-z0-9+/_=-]{8,512})"
@@ -41,10 +43,10 @@ PIECES = (
     "-secret",
 )
 """A piece of each, as it is written."""
-_SEGMENT = re.compile(r"[A-Za-z0-9]{8,}")
-_UNSPOKEN = re.compile(r"[b-df-hj-np-tv-xz]{5}", re.IGNORECASE)
+_SEGMENT = lazy.compile(r"[A-Za-z0-9]{8,}")
+_UNSPOKEN = lazy.compile(r"[b-df-hj-np-tv-xz]{5}", re.IGNORECASE)
 """More consonants in a row than any word has."""
-_RUNS = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
+_RUNS = lazy.compile(r"[a-z]+|[A-Z]+|[0-9]+")
 
 
 def by_chance(value: str) -> bool:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 
+from store import lazy
+
 _HEX32, _UUID = r"[0-9a-f]{32}", r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 
 ISSUED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(rf"(?<![A-Za-z0-9_-])(?:{'|'.join(shapes)})"))
+    (kind, lazy.compile(rf"(?<![A-Za-z0-9_-])(?:{'|'.join(shapes)})"))
     for kind, shapes in {
         "cloud key": (
             r"1//0[A-Za-z0-9_-]{40,}",
@@ -105,10 +107,10 @@ ISSUED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 """Kind, and what it looks like; every one has a `LONG`."""
 
 HINTED: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("password hash", re.compile(r"\$(?:apr1|1|2[abxy]|5|6|y|gy|argon2id?)\$[A-Za-z0-9./$,=+-]{20,}")),
+    ("password hash", lazy.compile(r"\$(?:apr1|1|2[abxy]|5|6|y|gy|argon2id?)\$[A-Za-z0-9./$,=+-]{20,}")),
     (
         "webhook",
-        re.compile(
+        lazy.compile(
             r"webhook\.office\.com/webhookb2/[^\s\"'<>]{30,}|hooks\.zapier\.com/hooks/catch/[^\s\"'<>]{8,}"
             r"|/bot/v2/hook/[0-9a-fA-F-]{30,}|/hooks/[a-z0-9]{26}(?![a-z0-9])|api\.telegram\.org/bot\d{6,12}:[A-Za-z0-9_-]{30,}"
         ),
@@ -131,7 +133,7 @@ PLACES = (
     r"|^[ \t]{0,12}password[ \t]+(?=\S{6,200}[ \t]*$)|\bconda\.\S{1,80}/t/(?=[^\s/]{8,80}/)|\bifttt\.com/trigger/[^\s]{1,80}/with/key/"
 )
 """What comes before a secret: commands that take one, and places where one stands."""
-BEHIND = re.compile(
+BEHIND = lazy.compile(
     rf"(?im)({COMMANDS}|{PLACES}|"
     r"\b(?:SSHPASS|PGPASS)=|(?:^|\s)--?pass(?:phrase|in|out)?[ =](?:pass:)?|\bipmitool\b[^\n|;]{0,200}?\s-P ?|\bredis-cli\b[^\n|;]{0,200}?\s(?:-a|--pass) ?"
     r"|\bmongo(?:sh|dump|restore)?\b[^\n|;]{0,200}?\s-p ?|\bldap(?:search|modify|add|whoami|passwd)\b[^\n|;]{0,200}?\s-w ?|\b(?:7za?|unrar|unzip)\b[^\n|;]{0,60}?\s-[pP](?=\S)|\b(?:unzip|zip)\b[^\n|;]{0,60}?\s(?-i:-P) ?"
@@ -140,7 +142,7 @@ BEHIND = re.compile(
 )
 """What comes before a secret, and the secret."""
 
-LOOSE = re.compile(
+LOOSE = lazy.compile(
     r"(?i)((?<![a-z0-9])(?:token\d{0,2}|(?:secret|api|access) key|[a-z0-9_]{1,40}_(?:sk|token))[\"']?\]?\s{0,3}[=:]\s{0,3}b?[\"']?"
     r"|[\"']username[\"']:\s?[\"'][^\"']{1,80}[\"'],\s?[\"']key[\"']:\s?[\"'])([A-Za-z0-9._~+/=-]{20,512})"
 )
@@ -164,5 +166,5 @@ BEGINNINGS = tuple(
     """.split()  # noqa: SIM905
 )
 """A piece of each of `ISSUED`."""
-LONG = re.compile(r"[A-Za-z0-9]{20}|[0-9a-fA-F]{4}-[0-9a-fA-F]{12}(?![0-9a-fA-F])")
+LONG = lazy.compile(r"[A-Za-z0-9]{20}|[0-9a-fA-F]{4}-[0-9a-fA-F]{12}(?![0-9a-fA-F])")
 """What everything else above has: a run of letters and digits, or the end of a UUID."""

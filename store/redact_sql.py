@@ -5,9 +5,9 @@ The engine's expressions know no look-around, so this is coarser than `store.red
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
+from store import lazy
 from store.engine import literal
 from store.redact import TOKENS
 from store.redact_issued import COMMANDS, HINTED, ISSUED, PLACES
@@ -88,7 +88,7 @@ def _closing(expression: str, at: int) -> int:
     raise ValueError(f"unbalanced: {expression}")
 
 
-_AROUND = re.compile(r"\(\?<?[!=]")
+_AROUND = lazy.compile(r"\(\?<?[!=]")
 
 
 MACRO = "without_secrets"

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from store import lazy
 from store.cells import microseconds
 from store.result import Cell
 
@@ -52,8 +53,8 @@ AFTER_US = 300_000_000
 PROCESS_EVENTS = frozenset({"oom_kill", "segfault", "trap", "hung_task"})
 """Events of one process: nothing of such a message is the node's."""
 SOMEBODY = "a process of another job or of the system"
-_JOB = re.compile(r"(?:^|/)job_(\w+?)(?=/|$)")
-_NAMED = re.compile(
+_JOB = lazy.compile(r"(?:^|/)job_(\w+?)(?=/|$)")
+_NAMED = lazy.compile(
     r"""(?ix) \b(?:pid|uid|tgid|ppid)\b[\s:=]{0,3}\d+ | \bname=(?!<)[^,]{1,64} | \bComm:\s.{1,32}?(?=\s(?:Not\s)?Tainted|$)
     | \bcomm\s.{1,32}?(?=:\s|,|$) | \btask\s.{1,32}?:\d+ | \bprocess\s(?!of\b)\S{1,64} | \btask=[^,\s]{1,64}
     | [\w/.-]*/(?:job|uid|user)[_-]?\w+[\w/.-]* | \bjob(?:id)?\s?[:=]\s?'?[\w.-]+'? | \b[\w.+-]{1,32}\[\d{2,}\] | \(\w[\w.+-]{0,31}\)(?=\s|$)

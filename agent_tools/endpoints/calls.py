@@ -19,14 +19,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from store import lazy
+
 NAMES = ("name", "function", "tool", "tool_name", "function_name")
 ARGUMENTS = ("arguments", "parameters", "args", "input", "function_args")
 _NONE = frozenset({"", "null", "none", "n/a", "undefined"})
-_BETWEEN = re.compile(
+_BETWEEN = lazy.compile(
     r"(?:\s|[\[\],;{}`]|json|</?tool_calls?>|<\|[\w▁]+\|>|\[/?TOOL_CALLS\]|</?function(?:=[\w.-]+)?>)*"
 )
 """What may stand between two calls of one answer; after any other word, what follows was made up."""
-_TAGGED = re.compile(r"<function=([\w.-]+)>\s*$")
+_TAGGED = lazy.compile(r"<function=([\w.-]+)>\s*$")
 _FENCE = "<<untrusted"
 
 

@@ -17,13 +17,14 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelRequestPart, T
 from agent_tools.tools.base import Deps
 from agent_tools.tools.differential import OTHERS
 from agent_tools.untrusted import Fence
+from store import lazy
 
 ROOM, EARLY = 1_000, 3
 """Characters of results before the newest ones that stay whole, and in how many turns: in a long run each character counts more often."""
 SHORT = 160
 """Characters of a result that a line would hardly shorten."""
-_FOLLOWS = re.compile(r"^implies \(.*\n", re.MULTILINE)
-_EVIDENCE = re.compile(r"^(E\d+) (\w+): (\d+) rows, \d+ shown", re.MULTILINE)
+_FOLLOWS = lazy.compile(r"^implies \(.*\n", re.MULTILINE)
+_EVIDENCE = lazy.compile(r"^(E\d+) (\w+): (\d+) rows, \d+ shown", re.MULTILINE)
 
 
 async def compact(ctx: RunContext[Deps], messages: list[ModelMessage]) -> list[ModelMessage]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from agent_tools.errors import root_of, said
 from agent_tools.untrusted import one_line
+from store import lazy
 from store.redact import redact
 
 if TYPE_CHECKING:
@@ -27,10 +28,10 @@ SHARE = 2 / 3
 Whose = Literal["", "endpoint", "answer"]
 """Whose failure it is that no model answered: "endpoint", one could not be asked or did not answer in time; "answer", each
 that was asked did answer, and nothing within its bounds held."""
-_QUOTED = re.compile(r"(?<!\w)'[^']*'(?!\w)|(?<!\w)'[^']*$|\"[^\"]*\"")
+_QUOTED = lazy.compile(r"(?<!\w)'[^']*'(?!\w)|(?<!\w)'[^']*$|\"[^\"]*\"")
 T = TypeVar("T")
-_CUT_OFF = re.compile(r"^Model token limit \(.*\) exceeded")
-_SPENT = re.compile(r"exceeded max\w* .*retries", re.IGNORECASE)
+_CUT_OFF = lazy.compile(r"^Model token limit \(.*\) exceeded")
+_SPENT = lazy.compile(r"exceeded max\w* .*retries", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

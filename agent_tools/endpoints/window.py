@@ -13,13 +13,15 @@ from typing import Any, cast
 
 from pydantic_ai.exceptions import ModelContextWindowExceededError, ModelHTTPError
 
-_SAID = re.compile(
+from store import lazy
+
+_SAID = lazy.compile(
     r"(?i)exceed_context_size|context_length_exceeded|context (?:size|length|window)|\bprompt is too long|\bn_ctx\b|too many (?:input )?tokens"
 )
-_WINDOW = re.compile(
+_WINDOW = lazy.compile(
     r"(?i)(?:context (?:size|length|window)|max_model_len|n_ctx)\D{0,24}?(\d[\d,]*)|(\d[\d,]*)[- ]tokens? (?:context|window)"
 )
-_ASKED = re.compile(
+_ASKED = lazy.compile(
     r"(?i)request(?:ed)?(?: tokens)? \((\d[\d,]*)|(?:has|requested|resulted in|contains?) (\d[\d,]*) (?:input )?tokens|(\d[\d,]*) input tokens"
 )
 STATUSES = frozenset({400, 413, 422, 500})

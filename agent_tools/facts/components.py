@@ -8,13 +8,12 @@ Only the first component runs the script and has the output; the exit status of 
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts.core import Facts
 from agent_tools.facts.steps import step_words
 from agent_tools.facts.views import RowView
+from store import lazy
 
-_COMPONENT = re.compile(r"(\d+)\+(\d+)\Z")
+_COMPONENT = lazy.compile(r"(\d+)\+(\d+)\Z")
 _MOST = 16
 """Components that are looked at; most such jobs have two or three."""
 

@@ -6,7 +6,6 @@ which exception came first) only choose which cells to speak of.
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from functools import cached_property, partial
 from typing import Any
@@ -27,6 +26,7 @@ from agent_tools.facts.setups import tells_of_end
 from agent_tools.facts.views import RowView, View
 from agent_tools.facts.watching import silent_since
 from agent_tools.facts.xids import APPLICATION_XIDS
+from store import lazy
 
 _OWN = ("illegal_address", "device_assert", "misaligned", "illegal_instruction")
 """CUDA errors of a kernel's own making."""
@@ -36,14 +36,14 @@ _COLD = 0.02
 """Mean engine activity below which a GPU did nothing."""
 _UNLAUNCHED = {"REQUEUED", "PENDING", "REQUEUE_HOLD", "SPECIAL_EXIT", "CANCELLED", "BOOT_FAIL", "LAUNCH_FAILED"}
 """States in which Slurm leaves an attempt that it could not launch."""
-_SLURMS = re.compile(r"(srun|salloc|sbatch|slurmstepd|slurmd)\b|Error running slurm ")
-_THREAD = re.compile(r"\bthreading\.py:\d+ in _bootstrap")
-_ONE_LINER = re.compile(r"<string>(?::1)? in <module>")
+_SLURMS = lazy.compile(r"(srun|salloc|sbatch|slurmstepd|slurmd)\b|Error running slurm ")
+_THREAD = lazy.compile(r"\bthreading\.py:\d+ in _bootstrap")
+_ONE_LINER = lazy.compile(r"<string>(?::1)? in <module>")
 _WENT_ON = 5
 """Lines or reports of a program's own by which it is known to have gone on after what looked like its end."""
 _LOADING = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError"})
 """What a program raises before it does anything, also one that a script starts after a training."""
-_NO_MODEL = re.compile(
+_NO_MODEL = lazy.compile(
     r"(?i)token|vocab|bpe|sentencepiece|unigram|k-?means|codebook|\bindex|scaler|\bpca\b|language id|warm-?up|\btest\b"
 )
 

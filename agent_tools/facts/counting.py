@@ -6,18 +6,18 @@ stands still keeps the time of its last step. Without a bar it is a counter whos
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 
 from agent_tools.facts import Facts, RowView
+from store import lazy
 
 _WORK = r"\b(?i:eval\w*|val(?:id\w*)?|test(?:ing)?|predict\w*|generat\w*|infer\w*|scor(?:e|ing)|decod\w*)\b"
-_BAR = re.compile(
+_BAR = lazy.compile(
     rf"^.{{0,60}}?{_WORK}"
     r"[^|]{0,60}\d%\|[^|]{0,120}\| *(?P<n>\d+)/(?P<total>\d+) *\[(?:(?P<h>\d+):)?(?P<m>\d\d):(?P<s>\d\d)<"
 )
-_COUNTER = re.compile(rf"{_WORK}" r"[^|]{0,30}?\[? *(?P<n>\d+) ?/ ?(?P<total>\d+)\b")
-_SLURMS = re.compile(r"(?:srun|slurmstepd)[\w.-]*: ")
+_COUNTER = lazy.compile(rf"{_WORK}" r"[^|]{0,30}?\[? *(?P<n>\d+) ?/ ?(?P<total>\d+)\b")
+_SLURMS = lazy.compile(r"(?:srun|slurmstepd)[\w.-]*: ")
 _COVERED, _OWN, _SPARE_S = 0.9, 1.1, 60.0
 """Share of the silence that the bar has to have seen; how much longer it may be, since one that ran longer began before it."""
 _LAST = 0.05

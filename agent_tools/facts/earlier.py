@@ -7,23 +7,23 @@ be imported has printed nothing before, though, so what comes after is another s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.progress import Progress
 from agent_tools.facts.views import RowView, View
+from store import lazy
 
 _UNLOADED = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "TabError"})
-_ENTRY = re.compile(r"(?P<file>.+):(?P<line>\d+) in <module>")
+_ENTRY = lazy.compile(r"(?P<file>.+):(?P<line>\d+) in <module>")
 _HEAD = 120
 """Lines at the head of a script in which its imports stand; one further down may come after hours of work."""
 _WAITED = ("rendezvous", "collective", "peer")
 """What other ranks of the same start say, who waited in vain for the one that failed: no further than it."""
 _QUIET_S, _OTHER_WORDS = 120.0, 4
 """Seconds and lines by which a log outlives all that failed in it, where another start has to be thought of."""
-_SLURMS = re.compile(r"(?:srun|slurmstepd)[\w.-]*: |frame #\d+|\s*$")
+_SLURMS = lazy.compile(r"(?:srun|slurmstepd)[\w.-]*: |frame #\d+|\s*$")
 _WENT_ON = 3
 """Steps, or lines of a loop, by which a run is known to have gone on."""
 _BUFFER = 200

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 
 from agent_tools.facts.views import RowView, View
+from store import lazy
 
-_AFTER_STEPS = re.compile(
+_AFTER_STEPS = lazy.compile(
     r"\bin (?:after_train(?:_epoch|_iter)?|after_(?:step|iter)|on_train_(?:epoch|batch)_end|training_epoch_end|test_and_save_results"
     r"|_?maybe_log_save_evaluate|validate_and_save|perform_actual_validation|final_eval|on_advance_end|_do_eval(?:uate)?)$",
     re.MULTILINE,
@@ -18,7 +19,7 @@ _AFTER_STEPS = re.compile(
 """Calls that trainers make once a step or an epoch is done (mmengine, detectron2, Lightning, the Trainer, fairseq, nnU-Net,
 Ultralytics), and not before."""
 
-_SEQUENCES = re.compile(
+_SEQUENCES = lazy.compile(
     # Outermost first: the loop of a trainer, and below it the evaluation that it comes to after an epoch.
     r"ultralytics/\S+/trainer\.py in _?do_train\n(?:.*\n)*?.*\bin validate$"
     r"|/train\.py in train\n(?:.*\n)*?.*/(?:val|test)\.py in (?:run|test)$"
@@ -33,23 +34,23 @@ _NAMES = (
     r"(?:run_|do_)?(?:validat(?:e|ion)|evaluat(?:e|ion)|eval|val|test)"
     r"(?:_(?:model|net|network|epoch|one_epoch|loop|step|batch|fn|all|performance|and_\w+|on_\w+))?"
 )
-_OWN = re.compile(
+_OWN = lazy.compile(
     # The program's own training function calls its own evaluation.
     r"^~/\S+ in (?:_?train(?:ing)?|_?train_\w+|fit|run_training|training_\w+)\n(?:.*\n)*?"
     rf"~/\S+ in {_NAMES}$",
     re.MULTILINE,
 )
-_EVALUATION = re.compile(
+_EVALUATION = lazy.compile(
     rf"\bin {_NAMES}$|\bin (?:prediction_loop|prediction_step|predict)$",
     re.MULTILINE,
 )
-_AT_START = re.compile(r"sanity|(?:train|_inner_training_loop)\n\S+ in _evaluate$|^verl/|~/\S*verl/", re.MULTILINE)
-_ENTRY = re.compile(r"(?:^|[_-])(?:eval|test|val|infer|predict|score)\w*\.py$")
+_AT_START = lazy.compile(r"sanity|(?:train|_inner_training_loop)\n\S+ in _evaluate$|^verl/|~/\S*verl/", re.MULTILINE)
+_ENTRY = lazy.compile(r"(?:^|[_-])(?:eval|test|val|infer|predict|score)\w*\.py$")
 _RIGHT_BELOW = 3
-_TRANSFORMERS = re.compile(
+_TRANSFORMERS = lazy.compile(
     r"(?:transformers|trl)/\S*trainer\w*\.py in (?:evaluate|predict|evaluation_loop|prediction_loop)$", re.MULTILINE
 )
-_TRAINS = re.compile(r"(?:transformers|trl)/\S*trainer\w*\.py in (?:train|_inner_training_loop)$", re.MULTILINE)
+_TRAINS = lazy.compile(r"(?:transformers|trl)/\S*trainer\w*\.py in (?:train|_inner_training_loop)$", re.MULTILINE)
 
 
 def came_after_steps(calls: str) -> bool:
@@ -90,7 +91,7 @@ def counted_before(counts: View, raised: RowView, only: bool) -> RowView | None:
 
 WORK = {"prompts": ("generating", "prompts had been answered"), "layers": ("quantising", "layers had been quantised")}
 _EVALUATED = ("evaluating", "batches had been evaluated")
-_BESIDE_WORK = re.compile(
+_BESIDE_WORK = lazy.compile(
     r"\bin (?:from_pretrained|\w*train\w*|fit|learn)$|/\w*train(?:er|ing)?\w*\.py in ", re.MULTILINE
 )
 

@@ -15,20 +15,21 @@ from agent_tools.facts.faults import Fault, classify
 from agent_tools.facts.layers import Origin, origin_of
 from agent_tools.facts.targets import missed_target
 from agent_tools.facts.views import RowView
+from store import lazy
 from store.gpu_memory_words import refused
 
 Role = Literal[
     "application", "wrapper", "cut", "peer", "interrupt", "cuda_oom", "rendezvous", "collective", "ecc", "worker_killed"
 ]
 
-_WRAPPERS = re.compile(
+_WRAPPERS = lazy.compile(
     r"^(ChildFailedError|CalledProcessError|RayTaskError|RayActorError|ActorDiedError|ActorUnavailableError|"
     r"WorkerCrashedError|LocalRayletDiedError|OwnerDiedError|NodeDiedError|ProcessRaisedException|ProcessExitedException|SystemExit|TrainingFailedError|"
     r"TuneError|EngineDeadError|EngineGenerateError|BrokenProcessPool|CancelledError|RemoteTraceback|_RemoteTraceback|WorkerGroupError|"
     r"ControllerError|JobSubmissionError|SimpleElasticError|ElasticChildFailedError|HorovodInternalError|"
     r"Empty|UncompletedJobError|MultiprocessingException|ProcessLookupError|AsyncEngineDeadError|Exit|click\.exceptions\.Exit)(\(.*\))?$"
 )
-_WRAPPER_TEXT = re.compile(
+_WRAPPER_TEXT = lazy.compile(
     r"\b(?:sbatch|salloc): (?:error|fatal): |Batch job submission failed|Engine core initialization failed|See root cause above|WorkerProc initialization failed|returned non-zero exit status|"
     r"^process \d+ terminated with (exit code|signal)|A worker died or was killed|Engine process failed to start|"
     r"EngineCore encountered an issue|worker process .{0,40}died unexpectedly|Training failed\. See|"
@@ -37,28 +38,28 @@ _WRAPPER_TEXT = re.compile(
     re.IGNORECASE,
 )
 # What a program calls for a purpose of its own, and in which no training runs.
-_TOOL = re.compile(
+_TOOL = lazy.compile(
     r"CalledProcessError: Command '?\[?['\"]?[\w./+-]*\b(gcc|g\+\+|cc|c\+\+|nvcc|hipcc|ninja|cmake|ldconfig|make|git|nvidia-smi|rocm-smi|"
     r"which|tar|unzip|wget|curl|rsync|aws|gsutil|azcopy|ffmpeg|ffprobe|scontrol|sinfo|lscpu)\b(?!\.py)"
 )
-_REFUSED = re.compile(
+_REFUSED = lazy.compile(
     r"failed to allocate|\bOOM\b|out of memory", re.IGNORECASE
 )  # TensorFlow's word for a full disk too
-_ON_HOST = re.compile(r"device:CPU:\d|by allocator \w*cpu")
-_ECC = re.compile(
+_ON_HOST = lazy.compile(r"device:CPU:\d|by allocator \w*cpu")
+_ECC = lazy.compile(
     # The runtime's own answer; a copy of a kernel's line is hearsay, and elliptic curves and tables have such errors too.
     r"^(?!.*\bXid\b)(?:.*uncorrectable (?:ECC|NVLink)|.*cudaErrorECCUncorrectable|"
     r".*\b(?:CUDA|GPU|HBM)\b.{0,80}(?:ECC error|row.?remap))",
     re.IGNORECASE | re.MULTILINE,
 )
-_KILLED_WORKER = re.compile(
+_KILLED_WORKER = lazy.compile(
     r"DataLoader (?:worker|process) \(pid\(?s?\)? *[\d, ]+\) (?:exited )?(is killed by signal|exited unexpectedly)|subprocesses has abruptly died|"
     r"background workers? (?:are|is) no longer alive|"
     r"process pool was terminated abruptly|worker.{0,40}killed by signal|killed due to memory pressure|"
     r"killed due to the node running low on memory|TerminatedWorkerError",
     re.IGNORECASE,
 )
-_RENDEZVOUS = re.compile(
+_RENDEZVOUS = lazy.compile(
     r"client socket has (timed out|failed to connect)|Failed to connect to GCS\b|server socket has failed|waiting for clients|clients joined|"
     r"Timed out waiting for (?:tasks|processes|hosts|workers) to (?:start|register|connect)|"
     r"Stop_waiting response is expected|EI00(?:06|09|15|19|20)\)?: |EJ000[1-4]\)?: |Getting socket times out|"
@@ -70,42 +71,42 @@ _RENDEZVOUS = re.compile(
     r"Gloo.{0,60}(connect|rendezvous).{0,60}(fail|time)|timed out.{0,60}rendezvous|Failed to get ncclUniqueId",
     re.IGNORECASE,
 )
-_RENDEZVOUS_NAMES = re.compile(r"^(Rendezvous\w*Error|DistNetworkError|DistStoreError)$")
-_RENDEZVOUS_FRAMES = re.compile(
+_RENDEZVOUS_NAMES = lazy.compile(r"^(Rendezvous\w*Error|DistNetworkError|DistStoreError)$")
+_RENDEZVOUS_FRAMES = lazy.compile(
     r"rendezvous|tcp_?store|init_process_group|_create_c10d_store|init_distributed|jax/_src/distributed|"
     r"_new_process_group_helper|in new_group|_set_sequence_number_for_group",
     re.I,
 )
 # The first collective of a process group: DDP compares the parameters of all ranks while it is being built.
-_FIRST_COLLECTIVE = re.compile(
+_FIRST_COLLECTIVE = lazy.compile(
     r"_verify_param|_sync_(?:module_states|params_and_buffers)|nn/parallel/distributed\.py:\d+ in __init__"
 )
-_NCCL = re.compile(r"NCCL error|ncclUnhandledCudaError|ncclSystemError|ncclRemoteError|ncclInternalError")
-_CARRIED = re.compile(r"Caught \S+ in (?:DataLoader worker process|pin memory thread|replica)")
-_SAVE = re.compile(
+_NCCL = lazy.compile(r"NCCL error|ncclUnhandledCudaError|ncclSystemError|ncclRemoteError|ncclInternalError")
+_CARRIED = lazy.compile(r"Caught \S+ in (?:DataLoader worker process|pin memory thread|replica)")
+_SAVE = lazy.compile(
     r"torch/serialization\.py(?::\d+)? in (?:_?(?:legacy_)?(?:save|write)\w*|_open_zipfile_writer)"
     r"|\bin _?save_(?:checkpoint|zero_checkpoint|model|state|pretrained|weights)\b|\bin write_record\b"
 )
 # safetensors' words for a file that it could not write; for one that it could not read it says "deserializing".
 # Torch7 counts what it could write of its file.
-_WRITING = re.compile(r"^Error while serializing|\bwrite error: wrote \d+ \w+ instead of \d+")
-_SOCKET = re.compile(
+_WRITING = lazy.compile(r"^Error while serializing|\bwrite error: wrote \d+ \w+ instead of \d+")
+_SOCKET = lazy.compile(
     r"timed? ?out|refused|address already in use|EADDRINUSE|Name or service not known|name resolution|"
     r"No route to host|unreachable|reset by peer|nodename nor servname|errno: (98|111|110|113|101|-2|-3)",
     re.IGNORECASE,
 )
-_COLLECTIVE = re.compile(
+_COLLECTIVE = lazy.compile(
     r"EI0002\)?: |\bhccl \w+ task timeout|Termination timeout for .{0,200} exceeded|Notify register times out|collective operation timeout|Watchdog caught|NCCL operations have failed or timed out|"
     r"(Timed out|timeout) waiting .{0,30}(send|recv|operation|collective)|monitoredBarrier|"
     r"failed to pass monitoredBarrier|process group watchdog thread terminated|heartbeat monitor|watchdog.{0,20}(stuck|hang)",
     re.IGNORECASE,
 )
 # The store was asked for what another rank had to put there, and the limit passed: nobody closed a connection.
-_STORE_WAIT = re.compile(r"(?:socket|wait) timeout\.?", re.IGNORECASE)
-_DISTRIBUTED = re.compile(
+_STORE_WAIT = lazy.compile(r"(?:socket|wait) timeout\.?", re.IGNORECASE)
+_DISTRIBUTED = lazy.compile(
     r"torch/distributed/(?:distributed_c10d|c10d_logger)|\bin (?:all_|reduce|broadcast|barrier|gather|scatter)"
 )
-_PEER = re.compile(
+_PEER = lazy.compile(
     r"Connection (reset|closed) by (remote )?peer|communicator was aborted|Broken pipe|remote process exited|"
     r"ncclRemoteError|NCCL Error \d|NCCL error|recvValue failed|failed to recv, got 0 bytes|Socket Timeout|"
     r"NCCL communicator|Process group .{0,60}(aborted|terminated)|sendBytes failed|peer closed|got aborted|"
@@ -113,34 +114,36 @@ _PEER = re.compile(
     re.IGNORECASE,
 )
 # NCCL passes on what CUDA said to this rank of its own set-up: no other rank has to do with it.
-_OWN_SETUP = re.compile(
+_OWN_SETUP = lazy.compile(
     r"Cuda failure (?:\d+ )?'(?:CUDA driver version is insufficient|no kernel image|unsupported display driver|system (?:not yet|has unsupported)|"
     r"all CUDA-capable devices are busy|invalid device ordinal|no CUDA-capable device|forward compatibility)"
 )
 # The call itself was wrong, by the words of ncclGetErrorString. SOURCE: torch has the result's name before them, Paddle and vLLM
 # have them alone: `NCCL error(5), invalid usage`, `NCCL error: invalid usage (run with NCCL_DEBUG=WARN for details)`.
-_MISUSED = re.compile(
+_MISUSED = lazy.compile(
     r"ncclInvalidUsage|Duplicate GPU|Mismatched NCCL version|NCCL error[^\n]{0,20}\binvalid usage\b", re.I
 )
-_PEER_NAMES = re.compile(r"^(DistBackendError|DistError|ConnectionResetError|BrokenPipeError|ConnectionAbortedError)$")
-_OF_THE_WEB = re.compile(r"(?:requests|urllib3|httpx|httpcore|aiohttp|botocore|openai)\.")
+_PEER_NAMES = lazy.compile(
+    r"^(DistBackendError|DistError|ConnectionResetError|BrokenPipeError|ConnectionAbortedError)$"
+)
+_OF_THE_WEB = lazy.compile(r"(?:requests|urllib3|httpx|httpcore|aiohttp|botocore|openai)\.")
 """Clients of web services: what they lose is no rank."""
-_LAUNCHER_FRAMES = re.compile(
+_LAUNCHER_FRAMES = lazy.compile(
     r"torch/distributed/(elastic|launcher|run)|accelerate/commands|deepspeed/launcher|bin/torchrun"
 )
-_LOOP = re.compile(
+_LOOP = lazy.compile(
     r"\bin (forward|backward|training_step|train_step|train_epoch|train_one_epoch|train_batch|compute_loss|step|fit|"
     r"_?inner_training_loop|run_training_batch|optimizer_step|update_\w+|training_loop|_train\w*|calculate_loss|loss_fn?)\b"
 )
 # TensorFlow names the function of the graph that failed: Keras runs each batch of a fit in this one.
-_TRAIN_OP = re.compile(
+_TRAIN_OP = lazy.compile(
     r"\[Op:__(?:inference|forward)_(?:train|multi_step_on_iterator|one_step_on_iterator)\w*?(?:function)?_\d+\]"
 )
-_INTERRUPTS = re.compile(
+_INTERRUPTS = lazy.compile(
     r"^(KeyboardInterrupt|SignalException|_SignalInterruption|SIGTERMException|Terminated|GracefulExit)$"
 )
 # A module of C++ that Python interrupted hands the interrupt on in a type of its own (pybind11).
-_INTERRUPTED = re.compile(r"KeyboardInterrupt(?:: |:?\s*$)")
+_INTERRUPTED = lazy.compile(r"KeyboardInterrupt(?:: |:?\s*$)")
 
 
 def is_wrapper(name: str, message: str) -> bool:
@@ -148,10 +151,10 @@ def is_wrapper(name: str, message: str) -> bool:
     return _WRAPPERS.match(name.rsplit(".", 1)[-1]) is not None or _WRAPPER_TEXT.search(message) is not None
 
 
-_FORMING = re.compile(r"\binit_process_group\b|_store_based_barrier|\binit_distributed\b")
+_FORMING = lazy.compile(r"\binit_process_group\b|_store_based_barrier|\binit_distributed\b")
 
 
-_BESIDE_WORKERS = re.compile(r"\bin num_nodes_waiting$", re.MULTILINE)
+_BESIDE_WORKERS = lazy.compile(r"\bin num_nodes_waiting$", re.MULTILINE)
 
 
 def beside_workers(calls: str) -> bool:

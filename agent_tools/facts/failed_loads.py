@@ -13,8 +13,9 @@ from agent_tools.facts.core import Facts
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.views import RowView
 from agent_tools.say import count
+from store import lazy
 
-_LOAD = re.compile(
+_LOAD = lazy.compile(
     r"size mismatch for|Error\(s\) in loading state_dict|(Missing|Unexpected) key\(s\) in state_dict|UnpicklingError|"
     r"invalid load key|Ran out of input|storage has wrong size|pickle data was truncated|[Ii]nvalid magic number|PytorchStreamReader failed|failed finding central directory|failed reading zip archive|"
     r"unexpected EOF|corrupt|No valid checkpoint found|Can't find a valid checkpoint|CheckpointException|"
@@ -23,62 +24,62 @@ _LOAD = re.compile(
     r"incomplete metadata|objects could not be loaded|keys? .{0,80}(?:unexpected|missing).{0,20} (?:in|from) the checkpoint|Unable to (load|open).{0,60}checkpoint|could not (find|load|read).{0,60}checkpoint|Cannot load checkpoint",
     re.IGNORECASE,
 )
-_RESUME_ITSELF = re.compile(
+_RESUME_ITSELF = lazy.compile(
     r"No valid checkpoint found in output directory|Can't find a valid checkpoint at|resume_from_checkpoint|"
     r"checkpoint-\d+|global_?step_?\d+|iter_\d{3,}|latest_checkpointed_iteration|optimizer's group|different number of parameter groups|optimizer\.(pt|bin)|"
     r"from this run's directory latest step|optim_states|random_states|trainer_state|last\.ckpt|rng_state|/step[-_=]\d+|state_dict: optim|scheduler\.pt|-epoch=|epoch=\d+-step=\d+|-step=\d+-|last-step=\d",
     re.IGNORECASE,
 )
-_RESUME_FRAME = re.compile(
+_RESUME_FRAME = lazy.compile(
     r"_load_from_checkpoint|load_checkpoint|resume|_load_optimizer|_load_rng|restore_state|restore_training|load_state\b|"
     r"load_training_state|maybe_load|orbax/checkpoint/checkpoint_manager\.py(?::\d+)? in restore\b|checkpoint_connector|_restore_modules|load_(?:latest_|full_)+state|restore_checkpoint",
     re.IGNORECASE,
 )
-_STATE_FILE = re.compile(
+_STATE_FILE = lazy.compile(
     r"checkpoint-\d+|global_?step_?\d+/|[/_](optimizer|scheduler|random_states|rng_state|trainer_state|optim_states)\w*\.(bin|pt|pkl|json)|last\.ckpt",
     re.IGNORECASE,
 )
-_RESUMING = re.compile(
+_RESUMING = lazy.compile(
     r"resume|load_from_json$|_load_optimizer|_load_rng|restore_training|load_training_state|load_accelerator_state|\bin load_state$"
     r"|_restore_modules_and_callbacks|restore_(?:optimizers|lr_schedulers|loops|callbacks)\b",
     re.I | re.M,
 )
 # The state of an optimizer, of its schedule or of the loss scale: a run that starts anew has none to load.
-_STATE_FRAME = re.compile(
+_STATE_FRAME = lazy.compile(
     r"(?:^|/)(?:\w*optim(?:izer)?s?|\w*scheduler|grad_scaler)\.py in load_state_dict$"
     r"|fsdp/_optim_utils\.py(?::\d+)? in |\bin optim_state_dict_to_load$",
     re.I | re.M,
 )
-_LOADING = re.compile(
+_LOADING = lazy.compile(
     r"\bin (?:re)?load_(?:checkpoint|ckpt|latest_\w+|full_state)\b|\bin restore_(?:checkpoint|state)\b", re.M
 )
 
 # A key of a saved run that only going on from it needs, and the line that asks the checkpoint for it.
-_STATE_KEY = re.compile(
+_STATE_KEY = lazy.compile(
     r"KeyError: ['\"]?(?:optim\w*|\w*optimizer\w*|\w*scheduler\w*|(?:global_?|total_?|num_?|current_?)?(?:epoch|step|iter(?:ation)?)s?|scaler|amp|best_\w+|rng_state\w*"
     r"|random_rng_state|args|start_epoch|pytorch-lightning_version|loops|trainer)['\"]?\s*$"
 )
 # What an optimizer of TensorFlow keeps beside each weight: weights that were trained have it, and only resuming needs it.
-_SLOT = re.compile(
+_SLOT = lazy.compile(
     r"(?:Key|Tensor name) \S*(?:/(?:Adam|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)(?:_\d)?|beta[12]_power) .{0,20}not found in checkpoint"
 )
 # What Megatron says before it leaves, where the file lacks the key of a part.
-_LEFT_OUT = re.compile(r"unable to load (?:optimizer|rng state|iteration) from checkpoint", re.IGNORECASE)
+_LEFT_OUT = lazy.compile(r"unable to load (?:optimizer|rng state|iteration) from checkpoint", re.IGNORECASE)
 # A path into the optimizer's own tensors: nobody but a load of a saved run asks for it.
-_STATE_PATH = re.compile(
+_STATE_PATH = lazy.compile(
     r"KeyError: ['\"]?(?:[\w-]+\.)*optim\w*\.(?:[\w-]+\.)*(?:exp_avg\w*|momentum_buffer|param_groups\b)"
 )
 # Megatron names the iteration that the checkpoint was saved at; weights that were converted are a release or stand at the first.
-_AT_ITERATION = re.compile(r"\bcheckpoint from \S+ at iteration +(?:[2-9]|[1-9]\d+)\b")
+_AT_ITERATION = lazy.compile(r"\bcheckpoint from \S+ at iteration +(?:[2-9]|[1-9]\d+)\b")
 # torch's, Megatron's and Orbax's readers of a checkpoint that every rank saved a part of.
-_READS = re.compile(
+_READS = lazy.compile(
     r"(?:distributed/checkpoint|dist_checkpointing)/\S+\.py(?::\d+)? in \w*(?:load|read|plan)"
     r"|orbax/checkpoint/\S+\.py(?::\d+)? in \w*(?:restore|deserialize)",
     re.M,
 )
 _RIGHT_ABOVE = 3
 """Lines between the word that a load begins and the traceback that it ends in."""
-_ASKS_CHECKPOINT = re.compile(r"\b\w*(?:ckpt|checkpoint|resume|state|saved|snapshot)\w*\[", re.IGNORECASE)
+_ASKS_CHECKPOINT = lazy.compile(r"\b\w*(?:ckpt|checkpoint|resume|state|saved|snapshot)\w*\[", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from agent_tools.facts.fault_rules import FAILING_FILES, RULES
 from agent_tools.facts.layers import Layer, Origin, layer_of_type, origin_of
 from agent_tools.facts.node_words import node_word
+from store import lazy
 
 _I = re.IGNORECASE
 
@@ -26,7 +27,7 @@ class Fault:
     other: str | None = None
 
 
-_FAILING = re.compile("|".join(FAILING_FILES), _I)
+_FAILING = lazy.compile("|".join(FAILING_FILES), _I)
 
 
 def folder_to_write_is_gone(message: str) -> bool:
@@ -39,38 +40,40 @@ def file_system_fails(message: str) -> bool:
     return _FAILING.search(message) is not None
 
 
-_FILE_NAMES = re.compile(
+_FILE_NAMES = lazy.compile(
     r"(^|\.)(FileNotFoundError|FileExistsError|NotADirectoryError|IsADirectoryError|PermissionError|NotFoundError)$"
 )
-_PATH = re.compile(r"""['"]([^'"\n]{1,500})['"]|(?<![\w./])((?:~|\.{0,2})/[^\s'":,;)]{2,300}|[\w.-]+/[\w./-]{2,300})""")
-_ERRNO_TEXT = re.compile(r"No such file or directory")  # HDF5 and others quote it like a name
-_EITHER = re.compile(r"\.(h5|hdf5|npz|pkl|pickle)$", _I)  # read alike, whether data or weights lie in it
-_NOT_THERE = re.compile(
+_PATH = lazy.compile(
+    r"""['"]([^'"\n]{1,500})['"]|(?<![\w./])((?:~|\.{0,2})/[^\s'":,;)]{2,300}|[\w.-]+/[\w./-]{2,300})"""
+)
+_ERRNO_TEXT = lazy.compile(r"No such file or directory")  # HDF5 and others quote it like a name
+_EITHER = lazy.compile(r"\.(h5|hdf5|npz|pkl|pickle)$", _I)  # read alike, whether data or weights lie in it
+_NOT_THERE = lazy.compile(
     r"No such file or directory|does not exist|doesn't exist|not found|(?i:(?:could not|cannot|can't|unable to|failed to|trying to) (?:find|locate|open)\b)"
 )
-_GRAPH_NODE = re.compile(r"\[\[.*?\]\]|\[Op:[^\]\n]*\]")  # TensorFlow names nodes like paths
-_WRITING = re.compile(
+_GRAPH_NODE = lazy.compile(r"\[\[.*?\]\]|\[Op:[^\]\n]*\]")  # TensorFlow names nodes like paths
+_WRITING = lazy.compile(
     r"(?:unable|failed|cannot|can't|could not) to? ?(?:\w+ly )?(?:create|save|write)\b.{0,300}"
     r"(?:No such file or directory|does not exist|doesn't exist)|non-existent directory|"
     r"Parent directory .{0,300}does not exist",
     _I | re.DOTALL,
 )
-_PROGRAM = re.compile(
+_PROGRAM = lazy.compile(
     r"^(?:/usr)?(?:/local)?(?:/s?bin/)?(nvcc|gcc|g\+\+|cc|c\+\+|ninja|git|ffmpeg|ffprobe|ptxas|ldconfig|nvidia-smi|rocm-smi|java|cmake|make|which|"
     r"docker|apptainer|singularity|sox|tar|wget|curl|aws|gsutil)$"
 )
 # Kinds of files: by their ending first, by a word of their path where the ending does not tell.
 _BY_ENDING: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("asset", re.compile(r"(^|[\w.-]*[/_-])?(config|tokenizer\w*|adapter_config|generation_config|preprocessor_config|vocab|special_tokens_map|model\.safetensors\.index|pytorch_model\.bin\.index)\.json$|merges\.txt$|(^|[/_-])(optimizer|optim_states|scheduler|random_states|rng_state|trainer_state|training_args)\w*\.(bin|pt|pkl|json)$|pytorch_model\S*\.bin$|\.(safetensors|ckpt|pth|gguf|msgpack|distcp|onnx|pkl\.gz|model|h5\.weights|weights|tiktoken)$|(^|[/_-])(best|last|latest|final|step\d*|epoch\d*|iter\w*|model\w*|checkpoint\w*|pretrain\w*|vgg\w*|resnet\w*|backbone\w*)[\w.=-]*\.(pt|pth|tar|bin|h5|pkl|npz)$", _I)),
-    ("config", re.compile(r"\.(ya?ml|toml|ini|cfg|conf|py|sh|gin|jsonnet)$|(ds_|deepspeed|zero|accelerate|args|hparams|params|settings)\S*\.json$|hostfile$", _I)),
-    ("data", re.compile(r"\.(jsonl?|csv|tsv|parquet|arrow|txt|bin|idx|jpe?g|png|tiff?|tar|gz|zst|zip|h5|hdf5|hdf|npy|npz|mp4|avi|wav|flac|mp3|tfrecords?|lmdb|mdb|db|mat|nii|dcm|nc|zarr|fasta|fa|fastq|a3m|hhr|sto|bam|vcf|pdb|cif|sdf|smi|xyz|edf|feather|pickle|las|ply|xml|mds|wds|lst|rec|root)$", _I)),
-    ("asset", re.compile(r"\.pt$|(ckpt|weights|models?|checkpoints?|snapshots?|pretrain\w*)[/_.-][^/]*\.pkl$", _I)),
-    ("data", re.compile(r"\.pkl$", _I)),
+    ("asset", lazy.compile(r"(^|[\w.-]*[/_-])?(config|tokenizer\w*|adapter_config|generation_config|preprocessor_config|vocab|special_tokens_map|model\.safetensors\.index|pytorch_model\.bin\.index)\.json$|merges\.txt$|(^|[/_-])(optimizer|optim_states|scheduler|random_states|rng_state|trainer_state|training_args)\w*\.(bin|pt|pkl|json)$|pytorch_model\S*\.bin$|\.(safetensors|ckpt|pth|gguf|msgpack|distcp|onnx|pkl\.gz|model|h5\.weights|weights|tiktoken)$|(^|[/_-])(best|last|latest|final|step\d*|epoch\d*|iter\w*|model\w*|checkpoint\w*|pretrain\w*|vgg\w*|resnet\w*|backbone\w*)[\w.=-]*\.(pt|pth|tar|bin|h5|pkl|npz)$", _I)),
+    ("config", lazy.compile(r"\.(ya?ml|toml|ini|cfg|conf|py|sh|gin|jsonnet)$|(ds_|deepspeed|zero|accelerate|args|hparams|params|settings)\S*\.json$|hostfile$", _I)),
+    ("data", lazy.compile(r"\.(jsonl?|csv|tsv|parquet|arrow|txt|bin|idx|jpe?g|png|tiff?|tar|gz|zst|zip|h5|hdf5|hdf|npy|npz|mp4|avi|wav|flac|mp3|tfrecords?|lmdb|mdb|db|mat|nii|dcm|nc|zarr|fasta|fa|fastq|a3m|hhr|sto|bam|vcf|pdb|cif|sdf|smi|xyz|edf|feather|pickle|las|ply|xml|mds|wds|lst|rec|root)$", _I)),
+    ("asset", lazy.compile(r"\.pt$|(ckpt|weights|models?|checkpoints?|snapshots?|pretrain\w*)[/_.-][^/]*\.pkl$", _I)),
+    ("data", lazy.compile(r"\.pkl$", _I)),
 )  # fmt: skip
 _BY_WORD: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("env", re.compile(r"(^|/)\.(cache|config|local|triton|netrc|swanlab|wandb|nv)\b|^/tmp\b|/site-packages/|torch_extensions|/envs?/\S+/lib|/lock", _I)),
-    ("asset", re.compile(r"checkpoint|ckpt|weights|(^|/)(hf_)?models?(--|/|$)|pretrain|snapshots|tokenizer|llama|qwen|mistral|bert\b|gpt2|\d+b\b", _I)),
-    ("data", re.compile(r"data|corpus|corpora|(^|/)db/|train|valid|(^|[/_])(eval|test|dev)|split|shard|images?|labels?|annotation|tokens|manifest|scans|samples|videos?|audio", _I)),
+    ("env", lazy.compile(r"(^|/)\.(cache|config|local|triton|netrc|swanlab|wandb|nv)\b|^/tmp\b|/site-packages/|torch_extensions|/envs?/\S+/lib|/lock", _I)),
+    ("asset", lazy.compile(r"checkpoint|ckpt|weights|(^|/)(hf_)?models?(--|/|$)|pretrain|snapshots|tokenizer|llama|qwen|mistral|bert\b|gpt2|\d+b\b", _I)),
+    ("data", lazy.compile(r"data|corpus|corpora|(^|/)db/|train|valid|(^|[/_])(eval|test|dev)|split|shard|images?|labels?|annotation|tokens|manifest|scans|samples|videos?|audio", _I)),
 )  # fmt: skip
 _WHY_FILE = {
     "data": "the data file is not where it is looked for",
@@ -80,7 +83,7 @@ _WHY_FILE = {
 }
 _WHY_EXISTS = "a file or folder that is to be made is there already"
 _WHY_DENIED = "a file or folder that is named may not be read or written"
-_ENVIRON = re.compile(r"(?:^|/)os\.py in __getitem__$|^<frozen os> in __getitem__$")
+_ENVIRON = lazy.compile(r"(?:^|/)os\.py in __getitem__$|^<frozen os> in __getitem__$")
 _WHY_LAYER: dict[Layer, tuple[str, float, str]] = {
     "data": ("data", 0.8, "it was raised while data were being read or prepared"),
     "asset": ("asset", 0.78, "it was raised while a model, tokenizer or checkpoint was being loaded"),
@@ -90,16 +93,16 @@ _WHY_LAYER: dict[Layer, tuple[str, float, str]] = {
     "model": ("code", 0.66, "it was raised in the model or the training loop itself"),
     "output": ("code", 0.72, "it was raised while results were being written"),
 }
-_SETTING = re.compile(r"\b(args|cfg|config|conf|hparams|hp|opts?|FLAGS|params)\b\s*[.\[]")
-_INPUT = re.compile(r"data|img|image|label|annotation|sample|exists\(|isfile|isdir|\.shape|len\(", re.IGNORECASE)
-_KEYWORD = re.compile(
+_SETTING = lazy.compile(r"\b(args|cfg|config|conf|hparams|hp|opts?|FLAGS|params)\b\s*[.\[]")
+_INPUT = lazy.compile(r"data|img|image|label|annotation|sample|exists\(|isfile|isdir|\.shape|len\(", re.IGNORECASE)
+_KEYWORD = lazy.compile(
     r"got (an unexpected keyword argument|multiple values for)|missing \d+ required (positional|keyword)"
 )
-_LIBRARY_CALL = re.compile(
+_LIBRARY_CALL = lazy.compile(
     r"(\w+\.)*(\w*(Arguments|Trainer|Config|Args|Tokenizer\w*|Strategy|Scaler|Accelerator|DataLoader|Processor)\.__init__"
     r"|from_pretrained|Adam\w*\.__init__|init|compile)\(\) "
 )
-_MODEL_CODE = re.compile(r"^(torch|keras|tensorflow|jax|flax|haiku|equinox|optax|mmcv|mmengine|timm|torchvision)/")
+_MODEL_CODE = lazy.compile(r"^(torch|keras|tensorflow|jax|flax|haiku|equinox|optax|mmcv|mmengine|timm|torchvision)/")
 # Types that bring another library's exception along in their text, Python's name for it first.
 _CARRIERS = (
     "LoadError",
@@ -109,12 +112,14 @@ _CARRIERS = (
     "InternalError",
     "InstantiationException",
 )
-_CARRIED = re.compile(
+_CARRIED = lazy.compile(
     r"(?:^|[\s:])(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception))(?:: |\((?=\d+, ['\"]|['\"]))(?P<text>[^\n]{1,1000})"
 )
-_QUOTED = re.compile(r"""^(["'])(.*)\1\)?\s*$""")  # as Python's repr prints it, whose quotes are none of the message's
+_QUOTED = lazy.compile(
+    r"""^(["'])(.*)\1\)?\s*$"""
+)  # as Python's repr prints it, whose quotes are none of the message's
 _CODE_NAMES = ("AttributeError", "TypeError", "IndexError", "NotImplementedError")
-_OTHER_TYPE = re.compile(
+_OTHER_TYPE = lazy.compile(
     r"unsupported operand|indices must be|object is not (?:subscriptable|iterable|callable)|not supported between"
     r"|object cannot be interpreted|(?:can't|cannot) convert|must be .{1,60}, not |can only concatenate|but found element of type",
 )

@@ -6,13 +6,13 @@ shows COMPLETED and 0:0, and no step either where no srun started the program. T
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_tools.facts.ending import Ending, uncovered
 from agent_tools.facts.fallen_part import like_another
 from agent_tools.facts.shared_output import failed_beside
+from store import lazy
 
 if TYPE_CHECKING:
     from agent_tools.facts.core import Facts
@@ -27,8 +27,8 @@ _OTHER_LOG = 20
 """Lines from which on another log is one of work that may have gone well."""
 _DONE = 0.9
 """Share of the planned steps from which on the work may have been done."""
-_PROGRAM = re.compile(r"(?!.*(?:site|dist)-packages/)(?!.*/bin/).*\S+\.py:\d+ in <module>$")
-_SLURMS = re.compile(r"(?:srun|slurmstepd)[\w.-]*: ")
+_PROGRAM = lazy.compile(r"(?!.*(?:site|dist)-packages/)(?!.*/bin/).*\S+\.py:\d+ in <module>$")
+_SLURMS = lazy.compile(r"(?:srun|slurmstepd)[\w.-]*: ")
 _ENDS = frozenset({"application", "cuda_oom", "rendezvous", "worker_killed", "ecc"})
 
 

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from store import lazy
+
 Layer = Literal["data", "asset", "config", "env", "tracker", "output", "model"]
 
 # By the package and module that a frame stands in, installed ones first. Words are parts of paths, `in` begins a function.
@@ -35,11 +37,11 @@ _OWN: tuple[tuple[Layer, str], ...] = (
     ("asset", r"\bin ((load|get|build|init|create|restore|setup)_?(pretrained\w*|checkpoint\w*|ckpt\w*|weights|state_dict|tokenizer\w*|processor|backbone_weights)|from_pretrained|load_model\w*|load_(unet|vae|text_encoder|vgg|clip|bert)\w*)$"),
     ("model", r"\bin (forward|backward|training_step|compute_\w*loss|_?loss\w*|evaluate\w*|validat\w+|train_one_epoch|train_epoch|on_\w+_end)$|(^~/|[/_])(losses|loss|modules|layers|networks?)[/.]"),
 )  # fmt: skip
-_CONTAINER = re.compile(r"^(h5py|numpy/lib)/|(^|/)(tarfile|gzip|lzma|zipfile)\.py")
+_CONTAINER = lazy.compile(r"^(h5py|numpy/lib)/|(^|/)(tarfile|gzip|lzma|zipfile)\.py")
 _NAMED: frozenset[Layer] = frozenset(["asset", "config"])
-_IN: tuple[tuple[Layer, re.Pattern[str]], ...] = tuple((layer, re.compile(pattern)) for layer, pattern in _INSTALLED)
+_IN: tuple[tuple[Layer, re.Pattern[str]], ...] = tuple((layer, lazy.compile(pattern)) for layer, pattern in _INSTALLED)
 _MINE: tuple[tuple[Layer, re.Pattern[str]], ...] = tuple(
-    (layer, re.compile(pattern, re.IGNORECASE)) for layer, pattern in _OWN
+    (layer, lazy.compile(pattern, re.IGNORECASE)) for layer, pattern in _OWN
 )
 
 

@@ -10,8 +10,9 @@ import re
 
 from agent_tools.facts.core import Facts
 from agent_tools.facts.views import RowView
+from store import lazy
 
-_BESIDE = re.compile(
+_BESIDE = lazy.compile(
     r"\bwandb\b|[Ww]eights ?& ?[Bb]iases|mlflow|comet|neptune|telemetry|tensorboard|\b[Rr]etry(?:ing)?\b", re.IGNORECASE
 )
 """Services that a training does without, and what is tried again."""

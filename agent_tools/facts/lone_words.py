@@ -6,14 +6,13 @@ have been logged and lived through as well, and at any point of a run.
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts.core import Facts
 from agent_tools.facts.views import RowView
+from store import lazy
 
 _BESIDE = ("slurm_job", "slurm_step", "process", "gpu_sample", "cuda_sample")
 """What would tell of the run that the words are of."""
-_PYTHON = re.compile(r"\s*(?:[\w.]*(?:Error|Exception|Interrupt)|[\w.]+\.[A-Z]\w*): ")
+_PYTHON = lazy.compile(r"\s*(?:[\w.]*(?:Error|Exception|Interrupt)|[\w.]+\.[A-Z]\w*): ")
 """How Python prints one; other programs print an error and exit, and then the words are all that there is."""
 _MOST = 12
 """Lines that the words of a few exceptions take at most."""

@@ -7,30 +7,31 @@ import re
 from agent_tools.facts.core import Facts
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.views import RowView
+from store import lazy
 
 # Frames of a loop over batches: how many of them came before is what a cut log does not tell.
-_ITERATING = re.compile(
+_ITERATING = lazy.compile(
     r"torch/utils/data/|accelerate/data_loader|\bin (?:forward|backward|\w*train(?:ing)?_(?:step|epoch|batch|loop)|train_one_epoch"
     r"|_inner_training_loop|fit\w*|step|run_\w*(?:step|epoch|batch)|run_iter|epoch_loop|train)$",
     re.MULTILINE,
 )
 
 # What a program does once, before its loop: it builds its model.
-_BUILDING = re.compile(
+_BUILDING = lazy.compile(
     r"\bin (?:(?:create|build|get|make|init|initiali[sz]e|load|setup|construct)_(?:\w*_)?(?:models?|network|backbone|net|tokenizer|datasets?)|from_pretrained|from_config)$",
     re.MULTILINE,
 )
 
 # A trainer's loop asks its loader for a batch: the first one, or any that came later.
-_NEXT_BATCH = re.compile(
+_NEXT_BATCH = lazy.compile(
     r"(?:/loops/(?:fit_loop|training_epoch_loop|epoch/training_epoch_loop)\.py|\bin (?:_inner_training_loop|train_one_epoch|train_epoch|run_epoch)$)"
     r"(?:.|\n)*?torch/utils/data/dataloader\.py",
     re.MULTILINE,
 )
 
 # A row of a table: its head stood above what is there of the log.
-_FIGURES = re.compile(r"\s*\d{1,15}(?:\s+-?\d[\d.]*(?:[eE][-+]?\d{1,3})?){4,40}\s*")
-_KERNEL = re.compile(r"device-side assert|illegal memory access")
+_FIGURES = lazy.compile(r"\s*\d{1,15}(?:\s+-?\d[\d.]*(?:[eE][-+]?\d{1,3})?){4,40}\s*")
+_KERNEL = lazy.compile(r"device-side assert|illegal memory access")
 
 
 def any_time(cause: Raised) -> bool:

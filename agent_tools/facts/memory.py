@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from agent_tools.facts.ending import worked_after
 from agent_tools.facts.views import RowView
 from agent_tools.verdict import Claim
+from store import lazy
 from store.gpu_memory_words import XLA_EITHER
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ _TOLD_S = 120.0
 """How far a launcher's word of a killed process may be from the kernel's, where the job's end is known by a file's date at best."""
 _SIGKILL = 9
 _DAEMONS_SIGNALS = frozenset({9, 15})
-_BY_DAEMON = re.compile(r"(?:earlyoom|systemd-oomd): ")
-_STEP = re.compile(r"\bin (?:StepId=|step )?\d+(?:_\d+|\+\d+)?\.(\w+)")
+_BY_DAEMON = lazy.compile(r"(?:earlyoom|systemd-oomd): ")
+_STEP = lazy.compile(r"\bin (?:StepId=|step )?\d+(?:_\d+|\+\d+)?\.(\w+)")
 
 _OF_ONE = ("batch", "extern")
 """Steps of a single task on a node, whether or not a column counts it."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts.core import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
+from store import lazy
 
-_IN = re.compile(r" in [\w.+-]+\[[0-9a-f]+\+[0-9a-f]+\]")
-_BELOW = re.compile(r" in lib(?:cuda|nvidia|nccl|mlx|ibverbs|rdmacm|fabric|uc[pst]|psm)[\w.+-]*\[")
+_IN = lazy.compile(r" in [\w.+-]+\[[0-9a-f]+\+[0-9a-f]+\]")
+_BELOW = lazy.compile(r" in lib(?:cuda|nvidia|nccl|mlx|ibverbs|rdmacm|fabric|uc[pst]|psm)[\w.+-]*\[")
 _NEAR_S = 300.0
-_REFUSED = re.compile(r"\bstd::bad_alloc\b")
+_REFUSED = lazy.compile(r"\bstd::bad_alloc\b")
 
 
 def native_crash(facts: Facts, row: RowView, result: Assessment, *, seen_by_kernel: bool) -> None:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from agent_tools.verdict import Attribution
+from store import lazy
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class NodeWord:
 
 
 def _words(*alternatives: str) -> re.Pattern[str]:
-    return re.compile("|".join(alternatives), re.IGNORECASE)
+    return lazy.compile("|".join(alternatives), re.IGNORECASE)
 
 
 _NODE = "Submit again on other nodes, and have the operators look at that node: "

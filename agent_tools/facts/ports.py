@@ -6,11 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from agent_tools.facts.views import RowView
+from store import lazy
 
 if TYPE_CHECKING:
     from agent_tools.facts.core import Facts
 
-_TAKEN = re.compile(r"address already in use|EADDRINUSE|errno: 98\b|\[Errno 98\]|code: -98\b", re.IGNORECASE)
+_TAKEN = lazy.compile(r"address already in use|EADDRINUSE|errno: 98\b|\[Errno 98\]|code: -98\b", re.IGNORECASE)
 
 
 def port_taken(facts: Facts) -> RowView | None:

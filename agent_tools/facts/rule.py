@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from store import lazy
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -20,8 +22,8 @@ class Rule:
 
     def __post_init__(self) -> None:
         """Compile once."""
-        object.__setattr__(self, "_name", re.compile(rf"(?:^|\.)(?:{self.names})$") if self.names else None)
-        object.__setattr__(self, "_says", re.compile("|".join(self.says), re.IGNORECASE) if self.says else None)
+        object.__setattr__(self, "_name", lazy.compile(rf"(?:^|\.)(?:{self.names})$") if self.names else None)
+        object.__setattr__(self, "_says", lazy.compile("|".join(self.says), re.IGNORECASE) if self.says else None)
 
     def fits(self, name: str, message: str) -> bool:
         """Whether an exception of this type and text is what the rule speaks of."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import Facts, RowView, View
 from agent_tools.facts.exceptions import Raised
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim
+from store import lazy
 
 STALLS = ("stalled", "stalled_ranks", "stall_shutdown")
 
@@ -33,7 +32,7 @@ def told(row: RowView, result: Assessment) -> None:
     )
 
 
-_AT_STORE = re.compile(
+_AT_STORE = lazy.compile(
     r"wait timeout after|Barrier timed out|[Tt]imed out .{0,60}(?:store.based.barrier|waiting for keys?)|Socket Timeout"
 )
 

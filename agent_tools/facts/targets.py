@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from store import lazy
+
 _MEASURE = (
     r"(?:throughput|tokens?(?: |_)?(?:/|per)(?: |_)?s|samples?(?: |_)?(?:/|per)(?: |_)?s|images?(?:/|_per_)s|t?flop/?s\b|\bmfu\b|latency|"
     r"(?:step|iter(?:ation)?|epoch|elapsed|wall|run)[ _]?time|duration|speed(?:[ -]?up)?\b|bandwidth|\b(?:bus|alg)bw\b|utili[sz]ation|"
@@ -17,12 +19,12 @@ _COMPARED = (
     r"\bexceed(?:s|ed)?\b|\bexpected\b|\btargets?\b|\bthreshold\b|\bregress\w*|\btoo (?:slow|low|high|long)\b|\bbaseline\b|\brequired?\b)"
 )
 _NUMBER = r"(?<![\w.])\d+(?:\.\d+)?"
-_MISSED = re.compile(
+_MISSED = lazy.compile(
     rf"{_MEASURE}.{{0,60}}?{_NUMBER}.{{0,60}}?{_COMPARED}.{{0,40}}?{_NUMBER}"
     rf"|{_COMPARED}.{{0,40}}?{_MEASURE}.{{0,40}}?{_NUMBER}|{_MEASURE}.{{0,40}}?{_COMPARED}.{{0,40}}?{_NUMBER}",
     re.IGNORECASE | re.DOTALL,
 )
-_SETTINGS = re.compile(
+_SETTINGS = lazy.compile(
     r"divisible|multiple of|\b(?:batch|hidden|vocab|head|world|group)[ _]?size\b|must be|argument|config", re.I
 )
 

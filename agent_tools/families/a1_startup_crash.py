@@ -7,7 +7,6 @@ DECIDES  the exception's type, text and frames give the fault class: data, confi
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from agent_tools.facts import Facts, RowView
@@ -41,6 +40,7 @@ from agent_tools.families.wording import (
     outlived_by_log,
     spread,
 )
+from store import lazy
 
 CODE = "A1"
 EXPLAINS = ("A2", "A3", "C1", "C2", "C3", "E3", "F4", "G1", "D1")
@@ -62,7 +62,7 @@ _WHOSE_MEMORY = 0.45
 _UNFIT = Fault("env", 0.72, "the CUDA libraries that are there do not fit, as the log says before it")
 _EITHER_TIME = 0.6
 """Highest confidence of a kernel's error on a batch, where nothing tells which batch it was."""
-_UNSET = re.compile(r"CU(?:BLAS|DNN)_STATUS_NOT_INITIALIZED")
+_UNSET = lazy.compile(r"CU(?:BLAS|DNN)_STATUS_NOT_INITIALIZED")
 _WHY_UNSET = missing(
     "Why the library could not be set up: a full card, a library that does not fit, or a kernel that had failed before.",
     "the GPU's memory at that moment (gpu_sample), a rerun with CUDA_LAUNCH_BLOCKING set",

@@ -7,8 +7,6 @@ DECIDES  that it was a kill: the signal; who killed: the kernel's log, the cgrou
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.first_exit import child_exited_first, exited_first, peers_first
 from agent_tools.facts.memory import HostOom, before_work
@@ -22,6 +20,7 @@ from agent_tools.families.host_memory import host_memory, ran_out
 from agent_tools.families.likeliest_sender import known_sender, likeliest_sender, sent_by
 from agent_tools.families.meant_signals import MEANT, meant
 from agent_tools.families.wording import UNSAID, claim, missing
+from store import lazy
 
 CODE = "A2"
 EXPLAINS = ("C1", "C3", "D1", "D2", "E3", "F4", "G1")
@@ -32,7 +31,7 @@ _JUST_BEFORE_S = 120.0
 _SYSTEM = frozenset(
     {"nvidia-smi", "slurmd", "slurmstepd", "systemd", "dockerd", "containerd", "dcgm-exporter", "nv-hostengine"}
 )
-_UNEXPECTED = re.compile(r'"exit_type": ?"SYSTEM_ERROR"')
+_UNEXPECTED = lazy.compile(r'"exit_type": ?"SYSTEM_ERROR"')
 _CRASHED = "WorkerCrashedError"
 """Ray's type for a worker that died under a task; of an actor that died it has another, which is also that of a wanted end."""
 _SIGABRT, _SIGBUS, _SIGKILL = 6, 7, 9
@@ -40,9 +39,9 @@ _BROKE = ("ib_error", "remote_error", "system_error", "internal_error", "cuda_er
 """Errors of a communicator or of a lost peer, at which PyTorch's process group, UCX and JAX's client take their own process down."""
 _LOADERS = ("dataloader_killed", "shared_memory", "worker_crashed")
 _WORKERS = {**dict.fromkeys(_LOADERS, "A DataLoader worker"), "pool_killed": "A pool's worker"}
-_SAID_ABOVE = re.compile(r"\bprint statements above for the actual error")
+_SAID_ABOVE = lazy.compile(r"\bprint statements above for the actual error")
 """Words of a pool that only saw a worker gone: by a signal, or by an exception that the worker printed."""
-_BY_STATUS = re.compile(r"^(?!step ).* exit \d+(?: signal 0)?$")
+_BY_STATUS = lazy.compile(r"^(?!step ).* exit \d+(?: signal 0)?$")
 """The job's row in accounting where its exit status alone speaks of a signal."""
 _CONVENTION = 0.7
 _UNHEARD = 0.6

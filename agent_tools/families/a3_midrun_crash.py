@@ -7,8 +7,6 @@ DECIDES  the first exception in time that is neither wrapper nor echo; its kind 
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.evaluating import worked_at
 from agent_tools.facts.exceptions import Raised
@@ -41,11 +39,12 @@ from agent_tools.families.wording import (
     spread,
 )
 from agent_tools.verdict import Claim
+from store import lazy
 
 CODE = "A3"
 EXPLAINS = ("A1", "A2", "C1", "C2", "C3", "D1", "D2", "E3", "F4", "G1")
 
-_HOST_MEMORY = re.compile(
+_HOST_MEMORY = lazy.compile(
     r"\b_?(?:Array)?MemoryError\b|DefaultCPUAllocator|Cannot allocate memory|Errno 12\b|std::bad_alloc"
 )
 _NO_RAM = (

@@ -35,6 +35,7 @@ from agent_tools.families.step_cancels import NODES, or_by_slurm
 from agent_tools.families.unread_script import FURTHER, SHORT, UNREADABLE, unread, unset
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution
+from store import lazy
 
 CODE = "A4"
 EXPLAINS = ("A1", "A2", "C1", "C3")
@@ -61,34 +62,34 @@ LAUNCH: dict[str, tuple[str, float, Attribution, str]] = {
     "not_authenticated": ("Slurm's daemons did not accept each other's credentials", 0.85, "infrastructure", "Tell the operators: munge and the clock of the node that is named, compared with the controller's (munge -n, chronyc tracking)."),
     "controller_unreachable": ("the Slurm controller did not answer", 0.7, "infrastructure", "Wait and submit again; tell the operators if it goes on."),
 }  # fmt: skip
-_NO_PROGRAM = re.compile(
+_NO_PROGRAM = lazy.compile(
     rf"{UNKNOWN_COMMAND}|{NO_FILE}|{DENIED}|not found|cannot execute|Exec format error|bad interpreter|"
     r"syntax error|unexpected EOF|line \d+: `.{1,200}'$",
     re.IGNORECASE,
 )
-_LINE = re.compile(
+_LINE = lazy.compile(
     rf"({LINE}|\.(?:sh|sbatch|slurm|job|cmd): \d+: |^(ba|z|da|)sh: |env: |exec: |slurm_script: ).*({UNKNOWN_COMMAND}|{NO_FILE}|{DENIED}|"
     r"cannot execute|Exec format error|bad interpreter|: not found|syntax error near|syntax error: |unexpected EOF while)|"
     rf"[:：] ?(?:{UNKNOWN_COMMAND})\.?\s*$",
     re.IGNORECASE,
 )
 # What starts a training: without it nothing of the program ran, whatever the script printed around it.
-_STARTER = re.compile(
+_STARTER = lazy.compile(
     r"(?:^|[\s:/‘'`])(?:python[\d.]*|torchrun|accelerate|deepspeed|horovodrun|colossalai|mpirun|mpiexec|srun|singularity|apptainer|julia|Rscript)"
     rf"[’'`]? ?[:：] ?(?:{UNKNOWN_COMMAND}|not found|{NO_FILE})\.?\s*$"
     r"|: command not found: (?:python[\d.]*|torchrun|accelerate|deepspeed)\s*$"
 )
-_MPI = re.compile(
+_MPI = lazy.compile(
     r"unable to find the specified executable|unable to launch the specified application as it (?:could not|encountered an error)"
 )
-_CLOSES = re.compile(
+_CLOSES = lazy.compile(
     r"^\W*(?:done|finish\w*|end\w*|completed?|exit\w*|job\b|real\b|user\b|sys\b|[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d)"
     r"|exit(?:ed)?(?: with)?(?: an?)? (?:exit )?(?:code|status)|^srun: |^slurmstepd",
     re.IGNORECASE,
 )
 
 # The kernel's answer is the same where slurmd's folder lacks the copy and where the interpreter is lacking that it names.
-_OWN_COPY = re.compile(r"execve\(\).*/slurm_script: No such file")
+_OWN_COPY = lazy.compile(r"execve\(\).*/slurm_script: No such file")
 _COPY_ADVICE = (
     "Check that the interpreter in the job script's first line is on the node, with no carriage return after it; "
     "where it is, tell the operators that slurmd lost its copy of the script (SlurmdSpoolDir)."

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import signal
 
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.say import lacks, say
+from store import lazy
 
 # SOURCE: sbatch(1), --signal=[{R|B}:]<sig_num>[@sig_time]: a number or a name, with or without SIG.
-ASKED = re.compile(r"--signal[= ]\S*?@(\d{1,6})\b")
-POLITE = re.compile(r"--signal[= ](?:[BR]+:)?(?:SIG)?(?:TERM|15)\b")
-_SIGNAL = re.compile(r"--signal[= ](?:[BR]+:)?(?:SIG)?(\w+)@")
+ASKED = lazy.compile(r"--signal[= ]\S*?@(\d{1,6})\b")
+POLITE = lazy.compile(r"--signal[= ](?:[BR]+:)?(?:SIG)?(?:TERM|15)\b")
+_SIGNAL = lazy.compile(r"--signal[= ](?:[BR]+:)?(?:SIG)?(\w+)@")
 
 
 def died_of(facts: Facts, overview: RowView) -> RowView | None:

@@ -7,8 +7,9 @@ import re
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
+from store import lazy
 
-_BROKEN = re.compile(
+_BROKEN = lazy.compile(
     r"hardware memory corruption|Memory failure: 0x|\bUE memory|Uncorrected (?:hardware )?memory error"
 )
 _NEAR_S = 300.0

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.e3_undertrained import FEW
 from agent_tools.say import count, lacks, say
 from agent_tools.verdict import Missing
+from store import lazy
 
 BLIND = 0.48
 """Highest confidence in health where GPU metrics ought to be there and are not, or nothing that the run printed is."""
-_BAR = re.compile(r"\s*100%\|[^|]*\| *\d+/\d+ \[((?:\d+:)?\d+):\d\d<")
+_BAR = lazy.compile(r"\s*100%\|[^|]*\| *\d+/\d+ \[((?:\d+:)?\d+):\d\d<")
 
 
 def full_bar(facts: Facts) -> RowView | None:

@@ -8,8 +8,6 @@ DECIDES  the message itself; where there is none: every rank cold, no communicat
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import Facts, RowView, View
 from agent_tools.facts.exceptions import beside_workers
 from agent_tools.facts.ports import one_node, port_taken, several_nodes, unreached
@@ -20,6 +18,7 @@ from agent_tools.families.link_words import down_at_start
 from agent_tools.families.node_words import at_driver
 from agent_tools.families.too_few_nodes import lay_at_command
 from agent_tools.families.wording import UNSAID, claim, missing
+from store import lazy
 
 CODE = "C1"
 EXPLAINS = ("A2", "C2", "C3", "D1", "E3", "F3", "F4")
@@ -41,9 +40,9 @@ _FEWER = 0.75
 """Confidence where some of the processes never said their place, and the run waited for them until its limit."""
 _AGAIN = 3
 """So often a rank has to say that it waits: each of them once is how a group forms."""
-_LOST = re.compile(r"RendezvousConnectionError|C10d store has failed")
+_LOST = lazy.compile(r"RendezvousConnectionError|C10d store has failed")
 # Open MPI's word on how it was built and launched: no rank got as far as to look for another.
-_UNLAUNCHED = re.compile(r"not built with SLURM'?s? PMI|OPAL ERROR: Not initialized in file pmix")
+_UNLAUNCHED = lazy.compile(r"not built with SLURM'?s? PMI|OPAL ERROR: Not initialized in file pmix")
 _SAYS = {
     "address_in_use": "the port that the rendezvous needs is taken",
     "unresolved": "a host name that the rendezvous needs cannot be resolved",

@@ -7,18 +7,19 @@ import re
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.faults import file_system_fails, folder_to_write_is_gone
 from agent_tools.verdict import Attribution
+from store import lazy
 
-_STORAGE = re.compile(
+_STORAGE = lazy.compile(
     r"No space left|quota exceeded|Errno (27|28|122|30)\b|File too large|Read-only file system|ENOSPC|EDQUOT|file write failed|"
     r"PytorchStreamWriter failed|wrote \d+ \w+ instead of \d+|enforce fail at inline_container|basic_ios::clear: iostream error|: (?:\(sqlite3\.OperationalError\) )?disk I/O error",
     re.IGNORECASE,
 )
 # PyTorch's writer does not say why: a folder that is gone, a right, a quota or a disk that is full.
-_UNOPENED = re.compile(r"\bFile \S.{0,400} cannot be opened")
-_REFUSED = re.compile(r"Errno (?:1|13)\b|Operation not permitted|Permission denied")
-_READ_ONLY = re.compile(r"Errno 30\b|Read-only file system", re.IGNORECASE)
+_UNOPENED = lazy.compile(r"\bFile \S.{0,400} cannot be opened")
+_REFUSED = lazy.compile(r"Errno (?:1|13)\b|Operation not permitted|Permission denied")
+_READ_ONLY = lazy.compile(r"Errno 30\b|Read-only file system", re.IGNORECASE)
 """While training runs, what a file system becomes that the kernel has given up on; at a start, as often how it was mounted."""
-_NETWORK = re.compile(
+_NETWORK = lazy.compile(
     r"Max retries exceeded|Read timed out|ConnectTimeout|ReadTimeout|ConnectionError|Name or service not known|"
     r"name resolution|HTTPSConnectionPool|Connection (aborted|refused)|Remote end closed|\b5\d\d (Server Error|Bad Gateway)|"
     r"Too Many Requests|\b429\b|IncompleteRead|SSLError|HfHubHTTPError|CommError|ClientConnectorError|"
@@ -26,11 +27,11 @@ _NETWORK = re.compile(
     re.IGNORECASE,
 )
 # A time-out, a refusal and a name that is not known are the network's where a client of the web asked for something.
-_OVER_THE_NET = re.compile(
+_OVER_THE_NET = lazy.compile(
     r"^(?:urllib3|requests|httpx|httpcore|aiohttp|botocore|boto3|google/cloud|(?:\S*/)?http/client\.py|(?:\S*/)?urllib/request\.py)\b",
     re.MULTILINE,
 )
-_UNREACHED = re.compile(
+_UNREACHED = lazy.compile(
     r"Timeout|timed? ?out|gaierror|Connect|refused|reset by peer|unreachable|No route|resol", re.IGNORECASE
 )
 ACTIONS = {

@@ -7,13 +7,14 @@ import re
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.say import count, lacks, say
+from store import lazy
 
 CODE = "F4"
 
-_DEPENDENCY = re.compile(
+_DEPENDENCY = lazy.compile(
     r"DependencyNeverSatisfied|dependency (never|not) (be )?satisfied|kill_invalid_depend", re.IGNORECASE
 )
-_DEPENDS = re.compile(r"\s(?:--dependency(?:=|\s+)|-d\s*)[\"']?(?:after\w*|singleton|expand)\b")
+_DEPENDS = lazy.compile(r"\s(?:--dependency(?:=|\s+)|-d\s*)[\"']?(?:after\w*|singleton|expand)\b")
 """A dependency among a submission's options."""
 
 

@@ -16,16 +16,17 @@ from agent_tools.families.diverging import actions_of, cause_of
 from agent_tools.families.loss_scales import lost_scale, without_scale
 from agent_tools.families.reward_collapse import collapsed
 from agent_tools.say import count, lacks, own_failure, quoted, say
+from store import lazy
 
 CODE = "E1"
 EXPLAINS = ("G1", "A1", "A3", "D1", "D2", "D3", "F2", "F3", "F4")
 
-_REWARDS = re.compile(
+_REWARDS = lazy.compile(
     r"\b(?:grpo|ppo|rloo|dapo|gspo|rlhf)\b|\brewards?\b(?:[/_]\w+)*'?\s*[:=|]?\s*-?\d|\badvantages?\b|\bpolicy[_ ]loss|\bpg=-?\d",
     re.I,
 )
 _REWARD_LINES = 3
-MAY_RISE = re.compile(r"grpo|ppo|dpo|rloo|kto|orpo|cpo|simpo|reward|rlhf|gan|online|rl\b", re.IGNORECASE)
+MAY_RISE = lazy.compile(r"grpo|ppo|dpo|rloo|kto|orpo|cpo|simpo|reward|rlhf|gan|online|rl\b", re.IGNORECASE)
 _MEDIAN = 3
 """Reports of which a level is the median at least."""
 _UNSCORED = 3

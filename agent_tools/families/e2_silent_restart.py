@@ -27,11 +27,12 @@ from agent_tools.families.nothing_saved import (
 from agent_tools.families.older_checkpoint import older_loaded
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Missing
+from store import lazy
 
 CODE = "E2"
 EXPLAINS = ("A1", "A3", "E1", "F2", "G1")
 
-_RESUMES = re.compile(r"\bresum(?:ed|ing)\b|continuing training", re.I)
+_RESUMES = lazy.compile(r"\bresum(?:ed|ing)\b|continuing training", re.I)
 
 _STOPPED = frozenset({"TIMEOUT", "PREEMPTED", "NODE_FAIL"})
 """Ends of a run whose work was meant to go on: it had neither failed nor completed."""
@@ -48,9 +49,9 @@ _RESTARTED = 0.72
 _LONG_MIN, _START, _LEARNT = 60.0, 0.1, 0.4
 
 # The idiom of scripts that look only where --resume says.
-_NAMED_FILE = re.compile(r"=> no checkpoint found at ")
+_NAMED_FILE = lazy.compile(r"=> no checkpoint found at ")
 # An option with a file of weights; a folder, "auto" or "latest" stands in scripts from their first run on.
-_A_FILE = re.compile(r"\.(?:pth?|ckpt|bin|pkl|tar|safetensors|npz|h5|hdf5|msgpack|pdparams)\b")
+_A_FILE = lazy.compile(r"\.(?:pth?|ckpt|bin|pkl|tar|safetensors|npz|h5|hdf5|msgpack|pdparams)\b")
 
 
 def assess(facts: Facts) -> Assessment:

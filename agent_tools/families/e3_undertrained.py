@@ -12,6 +12,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.say import count, lacks, own_failure, quoted, say
+from store import lazy
 
 CODE = "E3"
 EXPLAINS = ("G1", "D1", "D2", "D3", "E1", "E2", "F2")
@@ -21,18 +22,18 @@ MAY_BE_MEANT = 8
 FEW = 12
 SCANT = 32
 """So few samples in all cannot train a model, whatever the batch was; the number of steps is at most that."""
-_UPDATES = re.compile(r"after (\d{1,9}) (?:optimizer )?(?:updates?|steps?|iterations?)\b", re.IGNORECASE)
-_CAPPED = re.compile(r"\bstopped early after \d", re.IGNORECASE)
+_UPDATES = lazy.compile(r"after (\d{1,9}) (?:optimizer )?(?:updates?|steps?|iterations?)\b", re.IGNORECASE)
+_CAPPED = lazy.compile(r"\bstopped early after \d", re.IGNORECASE)
 """A plan of so many updates that an epoch did not hold them all: no measure that stopped to improve."""
-_NO_TIME = re.compile(r"\bend of training\b.{0,20}\btime (?:consumed|used|elapsed|taken):? *0:00:00\b", re.IGNORECASE)
+_NO_TIME = lazy.compile(r"\bend of training\b.{0,20}\btime (?:consumed|used|elapsed|taken):? *0:00:00\b", re.IGNORECASE)
 """An end that came in the second of the beginning: nothing was left to train."""
-_TEST = re.compile(
+_TEST = lazy.compile(
     r"\b(?:smoke[ _-]?tests?|dry[ _-]?run|sanity[ _-]?(?:test|run)|fast_dev_run)\b(?!['\"]?\)?\s*[=:]\s*['\"]?(?:False|None|0|no|off)\b)"
     r"|(?:^|[ _-])smoke(?:$|[ -])",
     re.IGNORECASE,
 )
 """What a run is called that is to show that it runs, and not to train."""
-_OTHERS_TEST = re.compile(
+_OTHERS_TEST = lazy.compile(
     r"\b(?:nodes?|gpus?|cuda|nccl|rccl|nvlink|fabric|network|infiniband|ib|hardware|health|prolog|driver|storage|import|container|all[_-]?reduce)\b",
     re.IGNORECASE,
 )

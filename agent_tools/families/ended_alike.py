@@ -5,13 +5,12 @@ An end by itself may be chance, another tenant of the card or a worker's race; t
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim
+from store import lazy
 
-_MEMORY = re.compile(r"OutOfMemory|ResourceExhausted|RESOURCE_EXHAUSTED|out of memory")
+_MEMORY = lazy.compile(r"OutOfMemory|ResourceExhausted|RESOURCE_EXHAUSTED|out of memory")
 _AS_IT_IS = "Running the job again as it is cannot help: it was tried, and ended for the same reason."
 _FIRST = "Change what the job asks for or how much it uses before it runs again; a requeue or a rerun without that is lost time."
 

@@ -15,6 +15,7 @@ from agent_tools.facts.views import RowView, View
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import by_log
 from agent_tools.say import UNENDED, count, lacks, own_failure, quoted, recorded, say
+from store import lazy
 
 CODE = "F1"
 EXPLAINS = ("A1", "A2", "A3", "C1", "C2", "C3", "D3", "E2", "F2", "F3", "F4", "G1")
@@ -129,7 +130,7 @@ def _waited_out(facts: Facts, overview: RowView | None, fallen: list[RowView], q
     return result
 
 
-_NAMED = re.compile(r"\b(?:[Nn]ode failure on|NODE \S+ FAILURE)")
+_NAMED = lazy.compile(r"\b(?:[Nn]ode failure on|NODE \S+ FAILURE)")
 """Words of srun's and of older releases that name the node that failed, and not the one that speaks."""
 
 

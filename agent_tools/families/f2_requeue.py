@@ -18,6 +18,7 @@ from agent_tools.families.faults_around import fault_that_ended_attempt
 from agent_tools.families.wording import by_log
 from agent_tools.say import UNENDED, count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
+from store import lazy
 
 CODE = "F2"
 EXPLAINS = ("A1", "A2", "A3", "A4", "C2", "F4", "G1")
@@ -192,7 +193,7 @@ def _after_its_end(
     )
 
 
-_HELD = re.compile(r"held|\bhold", re.IGNORECASE)
+_HELD = lazy.compile(r"held|\bhold", re.IGNORECASE)
 
 
 def _held(h: RowView, last: str) -> bool:

@@ -6,8 +6,6 @@ failure (a consequence), a time limit, a preemption, a node failure. Says whethe
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import Facts
 from agent_tools.facts.held_up import came_to_rest, spinning
 from agent_tools.facts.progress import MOST
@@ -38,17 +36,18 @@ from agent_tools.families.step_cancels import (
 from agent_tools.families.unknown_sender import sender_unknown
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution, Missing
+from store import lazy
 
 CODE = "F4"
 EXPLAINS = ("A2", "A3", "A4", "C2", "G1")
 
-_OWNER = re.compile(r"\bkilled by owner|\bTERM_(?:FORCE_)?OWNER\b|via condor_rm|aborted by the user")
-_ADMIN = re.compile(r"\bTERM_(?:FORCE_)?ADMIN\b|at request of root\b")
+_OWNER = lazy.compile(r"\bkilled by owner|\bTERM_(?:FORCE_)?OWNER\b|via condor_rm|aborted by the user")
+_ADMIN = lazy.compile(r"\bTERM_(?:FORCE_)?ADMIN\b|at request of root\b")
 """Words of LSF's, HTCondor's and PBS that say who killed the job."""
 
 _LONG_IDLE_S = 900.0
 """A job whose GPUs have not worked by then is not merely starting."""
-_CUT = re.compile(r"DUE\s+TO\W*$")
+_CUT = lazy.compile(r"DUE\s+TO\W*$")
 
 
 def assess(facts: Facts) -> Assessment:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
 
 from agent_tools.facts import Facts, RowView
@@ -12,11 +11,12 @@ from agent_tools.facts.xids import APPLICATION_XIDS
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
 from agent_tools.verdict import Claim
+from store import lazy
 
 HARD = {48, 62, 64, 74, 79, 95, 110, 119, 120, 121, 136, 140, 142, 143, 151, 155, 156, 158}
 LINK_CODES = range(144, 151)  # SOURCE: the vendor's catalogue; "NETIR_LINK_EVT Fatal XC0 i0 Link 08 (0x...)"
 """NVLink's own codes, of which the driver says in words whether the GPU goes on; after a fatal one all of its links are down."""
-_FATAL = re.compile(r"\sFatal\s+XC")
+_FATAL = lazy.compile(r"\sFatal\s+XC")
 RUNTIME = ("ecc_uncorrectable", "gpu_lost", "nvlink", "hw_exception")
 """What the runtime says of hardware alone."""
 _OPEN = ("launch_failure", "unknown_error", "initialization", "other")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
+from store import lazy
 
-_NO_ROOM = re.compile(r"No space left on device|Errno 28\b|ENOSPC")
-_PATH = re.compile(r"['\"](/[^'\"\n]{1,400})['\"]")
+_NO_ROOM = lazy.compile(r"No space left on device|Errno 28\b|ENOSPC")
+_PATH = lazy.compile(r"['\"](/[^'\"\n]{1,400})['\"]")
 _FULL = 0.01
 """Share of its size that a full file system has left at most."""
 _ROOM = 0.05

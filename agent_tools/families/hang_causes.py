@@ -11,9 +11,10 @@ from agent_tools.families.base import Assessment
 from agent_tools.families.link_words import by_link, cut_by_link, ill_link, link_said
 from agent_tools.families.silent_storage import lay_at_storage, silent_since, silent_to_the_end
 from agent_tools.families.wording import claim, missing
+from store import lazy
 
 _LINK_NEAR_S = 3600.0
-_LOADER = re.compile(r"dataloader|_try_get_data|_next_data|data_worker|/data/|dataset", re.IGNORECASE)
+_LOADER = lazy.compile(r"dataloader|_try_get_data|_next_data|data_worker|/data/|dataset", re.IGNORECASE)
 
 
 def why_they_stood(facts: Facts, result: Assessment, waited: RowView | None = None, at_once: bool = False) -> None:

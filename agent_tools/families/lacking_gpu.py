@@ -10,8 +10,9 @@ from agent_tools.families.base import Assessment
 from agent_tools.families.faulted_gpus import event_said
 from agent_tools.families.faults_around import faults_before
 from agent_tools.families.wording import claim, missing
+from store import lazy
 
-_NO_SUCH = re.compile(r"invalid device ordinal|CUDA_ERROR_INVALID_DEVICE", re.IGNORECASE)
+_NO_SUCH = lazy.compile(r"invalid device ordinal|CUDA_ERROR_INVALID_DEVICE", re.IGNORECASE)
 _OPEN = 0.75
 """Highest confidence where nothing but the error itself says that the node lacks one."""
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import Facts, RowView
+from store import lazy
 
-_FORMING = re.compile(
+_FORMING = lazy.compile(
     r"[Ii]nitializ(?:ing|ed) (?:torch[. ]distributed|process group|distributed|ddp: GLOBAL_RANK)|distributed init \(rank \d|"
     r"Initializing TorchBackend in DeepSpeed with backend|Rendezvous'ing worker group"
 )
-_AGENT = re.compile(r"Starting elastic_operator with launch configs")
-_ITS_CONFIG = re.compile(
+_AGENT = lazy.compile(r"Starting elastic_operator with launch configs")
+_ITS_CONFIG = lazy.compile(
     r"^\s*(?:rdzv_\w+|max_restarts|metrics_cfg|monitor_interval|log_\w+|event_log_handler) +: |^\s*$"
 )
-_NOT_OWN = re.compile(r"(?:srun|slurmstepd)[\w.-]*: |\*{5,}\s*$")
+_NOT_OWN = lazy.compile(r"(?:srun|slurmstepd)[\w.-]*: |\*{5,}\s*$")
 
 
 def stuck_at_start(facts: Facts) -> RowView | None:

@@ -12,36 +12,37 @@ from agent_tools.families.lone_node import mount_trouble
 from agent_tools.families.lost_folder import ADVICE, WHY, folder_lost
 from agent_tools.say import count, lacks, quoted, say
 from agent_tools.verdict import Attribution
+from store import lazy
 
 _NODES_FAULT: tuple[tuple[re.Pattern[str], str, Attribution, str], ...] = (
     (
-        re.compile(r"nvidia-container-cli: (?:initialization error: (?:nvml|driver rpc) error|driver rpc error)"),
+        lazy.compile(r"nvidia-container-cli: (?:initialization error: (?:nvml|driver rpc) error|driver rpc error)"),
         "the GPU driver of {node} did not answer the container runtime",
         "infrastructure",
         "Submit again on other nodes, and have the operators look at the driver of that node (nvidia-smi).",
     ),
     (
-        re.compile(r"no loop devices? available|failed to find loop device", re.IGNORECASE),
+        lazy.compile(r"no loop devices? available|failed to find loop device", re.IGNORECASE),
         "{node} has no loop device left to mount the image with",
         "infrastructure",
         "Submit again on other nodes, and have the operators raise the number of loop devices or free those that are held.",
     ),
     (
-        re.compile(r"No space left on device", re.IGNORECASE),
+        lazy.compile(r"No space left on device", re.IGNORECASE),
         "the disk that {node} unpacks images to is full",
         "undetermined",
         "Free the folder that images are unpacked to (ENROOT_CACHE_PATH, ENROOT_DATA_PATH, APPTAINER_TMPDIR), or name one that "
         "has room; where it is the node's own, tell the operators.",
     ),
     (
-        re.compile(r"failed to create user namespace: |pyxis: couldn't (?:mkdir|chown) "),
+        lazy.compile(r"failed to create user namespace: |pyxis: couldn't (?:mkdir|chown) "),
         "{node} does not let the container runtime work for its user",
         "infrastructure",
         "Submit again on other nodes, and have the operators look at that node: user namespaces (sysctl, AppArmor) and the "
         "runtime's folders.",
     ),
     (
-        re.compile(
+        lazy.compile(
             r"curl: \((?:5|6|7|28|35|52|56)\) |returned error code: (?:429|5\d\d)|: no such host|i/o timeout|TLS handshake timeout"
             r"|dial tcp \S+ connect: |toomanyrequests|Network is unreachable|Could not resolve host"
         ),
@@ -54,7 +55,7 @@ _NODES_FAULT: tuple[tuple[re.Pattern[str], str, Attribution, str], ...] = (
 """What the node lacked or did not reach, whatever image was asked for: the words, what they say, whose it is, and what to do."""
 
 
-_OF_RUNTIME = re.compile(
+_OF_RUNTIME = lazy.compile(
     r"^\W*(?:\d+: )?(?:slurmstepd: |srun: |pyxis: |(?:DEBUG|INFO|WARNING|ERROR|FATAL|ABORT) *: |\[(?:INFO|WARN|ERROR)\]|docker: "
     r"|Unable to find image |\S+: Pulling from |See 'docker |Error response from daemon|enroot-|nvidia-container-cli: |ch-run\[)"
     r"|\*\*\* (?:JOB|STEP) "
@@ -62,17 +63,17 @@ _OF_RUNTIME = re.compile(
 """Lines of a container runtime or of Slurm."""
 _AT_SSH: tuple[tuple[re.Pattern[str], Attribution, str], ...] = (
     (
-        re.compile(r"Host key verification|Permission denied \("),
+        lazy.compile(r"Host key verification|Permission denied \("),
         "user",
         "Give the job's user a key and a known host key for every node (ssh without a password, from node to node), or start the ranks with srun, which needs none.",
     ),
     (
-        re.compile(r"orted|prted"),
+        lazy.compile(r"orted|prted"),
         "job",
         "Load the MPI module in the job script and hand its paths on (mpirun --prefix, or srun), so that the daemon is found on every node.",
     ),
     (
-        re.compile(r"No route to host|[Tt]imed out|Connection refused|exchange_identification"),
+        lazy.compile(r"No route to host|[Tt]imed out|Connection refused|exchange_identification"),
         "infrastructure",
         "Have the operators look whether that node is up and its ssh answers, then submit again without it.",
     ),
@@ -81,7 +82,7 @@ _ANY_SSH = "Try ssh to that node from the job's first node (ssh NODE hostname); 
 _ECHOES = frozenset({"wrapper", "cut", "peer", "interrupt", "rendezvous", "collective"})
 """What ranks raise that waited for others which never came."""
 _PROLOG = 54
-_UNREACHED = re.compile(r"not reachable via ssh|returned non-zero exit status 255")
+_UNREACHED = lazy.compile(r"not reachable via ssh|returned non-zero exit status 255")
 
 
 class NodesFault(NamedTuple):
@@ -105,7 +106,7 @@ def remote_start(facts: Facts, row: RowView) -> NodesFault | None:
     return next(known, NodesFault(row, why, "undetermined", _ANY_SSH))
 
 
-_CREDENTIAL = re.compile(
+_CREDENTIAL = lazy.compile(
     r"[Pp]rotocol authentication error|\b[Mm]unge\b|Invalid job credential|[Jj]ob credential (?:expired|revoked)|Expired credential"
 )
 
@@ -118,7 +119,7 @@ def not_authenticated(row: RowView) -> bool:
     )
 
 
-_NOT_THERE = re.compile(r"No such file or directory|chdir")
+_NOT_THERE = lazy.compile(r"No such file or directory|chdir")
 
 
 def lone_path(facts: Facts, row: RowView) -> NodesFault | None:

@@ -11,16 +11,17 @@ from agent_tools.facts.exceptions import Raised
 from agent_tools.families.base import Assessment
 from agent_tools.families.lacking_gpu import tell_lacking_gpu
 from agent_tools.families.wording import claim, missing
+from store import lazy
 
-_ABSENT = re.compile(
+_ABSENT = lazy.compile(
     r"No such file or directory|does not exist|is not a local folder|[Cc]an(?:not|'t) find|Transport endpoint|Errno (?:2|107|116)\b|FileNotFound"
 )
-_UNREACHED = re.compile(
+_UNREACHED = lazy.compile(
     r"check your (?:internet )?connection|Max retries exceeded|name resolution|Name or service not known|Network is unreachable|"
     r"No route to host|Connection (?:refused|reset|timed out)|couldn't connect to",
     re.IGNORECASE,
 )
-_MOUNT = re.compile(r"mount|not responding|LustreError|server .*(?:lost|evicted)|connection", re.IGNORECASE)
+_MOUNT = lazy.compile(r"mount|not responding|LustreError|server .*(?:lost|evicted)|connection", re.IGNORECASE)
 _EARLIER = timedelta(hours=24)
 _OPEN = 0.75
 """Highest confidence where it is open whether the node or the job's preparation is at fault."""

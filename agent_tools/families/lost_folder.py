@@ -6,13 +6,13 @@ A program that lies below it and is missing too says less about its path than ab
 
 from __future__ import annotations
 
-import re
 from pathlib import PurePosixPath
 
 from agent_tools.facts import Facts, RowView
+from store import lazy
 
-_ENTERED = re.compile(r"chdir to [`'\"]?(?P<path>/[^'\"`:]+)")
-_EXECUTED = re.compile(r"execve\(\): (?P<path>/[^:]+): No such file")
+_ENTERED = lazy.compile(r"chdir to [`'\"]?(?P<path>/[^'\"`:]+)")
+_EXECUTED = lazy.compile(r"execve\(\): (?P<path>/[^:]+): No such file")
 _LOCAL = ("/tmp", "/var/tmp", "/dev/shm", "/local", "/localscratch")
 """Folders that each machine has for itself: one of them is missing elsewhere as it should be."""
 WHY = "the node does not have the folder that the job was to run in, nor the program below it"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import Facts, RowView
+from store import lazy
 
 # SOURCE: Lmod's messageDir/en.lua, e127 and e128; Tcl modules say the last one.
-_NOT_LOADED = re.compile(
+_NOT_LOADED = lazy.compile(
     r"module\(s\) (?:are unknown|cannot be loaded|or extension\(s\) exist but cannot be loaded|exist but cannot be loaded)"
     r"|Unable to locate a modulefile"
 )

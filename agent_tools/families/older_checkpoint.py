@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.say import count, lacks, quoted, say
+from store import lazy
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = lazy.compile(r"\d+")
 
 
 def older_loaded(facts: Facts, signs: RowView) -> Assessment | None:

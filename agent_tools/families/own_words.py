@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.status import status_doubt
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing, spread
+from store import lazy
 
 LOOK_AT_LINE = "Look at what that line names: the input, the setting or the call."
-_FATAL = re.compile(r"\W*(?:FATAL|Fatal) (?:ERROR|[Ee]rror)\b")
+_FATAL = lazy.compile(r"\W*(?:FATAL|Fatal) (?:ERROR|[Ee]rror)\b")
 """By its own word the program does not go on."""
 _OF_OTHERS = ("nccl_events", "rendezvous_events", "cuda_errors")
 _SHELLS = 126
 """From this status on it is the shell's word."""
-_MOSTLY_FATAL = re.compile(r"\W*VERY BAD NEWS! internal error in subroutine\b")
+_MOSTLY_FATAL = lazy.compile(r"\W*VERY BAD NEWS! internal error in subroutine\b")
 """VASP goes on after some of these."""
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import re
 from functools import cache
 
 import agent_tools.families as package
 from agent_tools.families.base import Family
 from agent_tools.verdict import FAMILIES
+from store import lazy
 
-_STEM = re.compile(r"([a-z]\d)_\w+")
+_STEM = lazy.compile(r"([a-z]\d)_\w+")
 
 
 @cache

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
+from store import lazy
 
-_NO_ROOM = re.compile(r"No space left on device|Cannot allocate memory|failed to extend|posix_fallocate")
-_DENIED = re.compile(r"Permission denied|Operation not permitted|Read-only file system")
+_NO_ROOM = lazy.compile(r"No space left on device|Cannot allocate memory|failed to extend|posix_fallocate")
+_DENIED = lazy.compile(r"Permission denied|Operation not permitted|Read-only file system")
 
 
 def unshared(facts: Facts) -> list[RowView]:

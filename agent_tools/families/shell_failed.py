@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import RowView
+from store import lazy
 
-_ENTERS = re.compile(r": cd: ")  # bash, dash and ksh name the built-in command between the line and the folder
+_ENTERS = lazy.compile(r": cd: ")  # bash, dash and ksh name the built-in command between the line and the folder
 
 
 def shell_failed(line: RowView | None) -> tuple[str, str, tuple[str, str]]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.rests import rest_since
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
+from store import lazy
 
 _MUCH = 0.1
 """Share of the run without an answer that starves a training, all together."""
 _AS_IT_BEGAN_S = 300.0
 """Between the first line of the kernel's, which waits for minutes itself, and the standstill."""
 _MOST_OF_IT = 0.5
-_REMOTE = re.compile(r"nfs|lustre|ceph|fuse|beegfs|gpfs")
+_REMOTE = lazy.compile(r"nfs|lustre|ceph|fuse|beegfs|gpfs")
 _AGAIN = 3
 _LONG = 0.4
 """Share of the run that a rank waits in calls on files, which starves its GPU."""

@@ -9,12 +9,13 @@ from agent_tools.facts.progress import MOST
 from agent_tools.facts.views import RowView
 from agent_tools.say import count
 from agent_tools.verdict import Attribution
+from store import lazy
 
-OPERATORS = re.compile(r"^(0|root|slurm|slurmctld|admin\w*)$", re.IGNORECASE)
+OPERATORS = lazy.compile(r"^(0|root|slurm|slurmctld|admin\w*)$", re.IGNORECASE)
 _PROLOG_S = 60.0
 """So long after its start a job may still be in its prolog."""
 NODES = "sacctmgr show event (slurm/), slurmctld's log"
-_STEP = re.compile(r"\*\*\* STEP \S+?\.(\d+) ")
+_STEP = lazy.compile(r"\*\*\* STEP \S+?\.(\d+) ")
 
 
 def canceller(row: RowView, overview: RowView) -> tuple[str, Attribution, str, float]:

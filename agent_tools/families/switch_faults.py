@@ -14,10 +14,11 @@ from agent_tools.families.base import Assessment
 from agent_tools.families.faulted_gpus import LONG_S, ahead_of_end, repeated, runtime_said, spoken_of, trained_on
 from agent_tools.families.wording import claim, missing, whose
 from agent_tools.verdict import Claim
+from store import lazy
 
 FABRIC = ("sxid", "fabric")
 """Events of the switches and of who sets them up: none of a GPU."""
-_FATAL = re.compile(r"(?<!non-)(?<!non )\bfatal\b", re.IGNORECASE)
+_FATAL = lazy.compile(r"(?<!non-)(?<!non )\bfatal\b", re.IGNORECASE)
 _NEAR_S = 1800.0
 """Ranks that wait for each other give up after minutes."""
 _AFTER_S = 60.0

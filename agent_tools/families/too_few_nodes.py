@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim
+from store import lazy
 
 _COMMAND = r"(?:torchrun|torch\.distributed\.(?:run|launch)|accelerate launch)\b.*\s--(?:nnodes|num_machines)[= ]\d"
-_NODES = re.compile(r"\s--(?:nnodes|num_machines)[= ](?P<least>\d{1,5})(?::\d{1,5})?\b")
+_NODES = lazy.compile(r"\s--(?:nnodes|num_machines)[= ](?P<least>\d{1,5})(?::\d{1,5})?\b")
 
 
 def waits_for_more(facts: Facts) -> RowView | None:

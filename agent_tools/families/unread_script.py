@@ -9,16 +9,17 @@ from agent_tools.facts.shell_words import LINE
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.say import quoted, say
+from store import lazy
 
-UNREADABLE = re.compile(r"syntax error|unexpected EOF while", re.IGNORECASE)
-_SAYS = re.compile(rf"(?:{LINE}|\.(?:sh|sbatch|slurm|job|cmd): \d+: ).*(?:syntax error|unexpected EOF while)", re.I)
-_READ_AT = re.compile(r"^\S{1,300}: line \d+: `.{1,400}'\s*$")  # the line itself, which bash prints after that
+UNREADABLE = lazy.compile(r"syntax error|unexpected EOF while", re.IGNORECASE)
+_SAYS = lazy.compile(rf"(?:{LINE}|\.(?:sh|sbatch|slurm|job|cmd): \d+: ).*(?:syntax error|unexpected EOF while)", re.I)
+_READ_AT = lazy.compile(r"^\S{1,300}: line \d+: `.{1,400}'\s*$")  # the line itself, which bash prints after that
 _LITTLE, FURTHER = 20, 0.62
 """Lines of a log whose script may have loaded modules before it; how sure it is then that none of them was a program's."""
 SHORT = 6
 """Lines of a log that holds nothing but the shell's complaint and what a script prints around it."""
 # Under `set -u` a script ends at the first variable that nobody has set.
-_UNSET = re.compile(
+_UNSET = lazy.compile(
     r"^\S{1,300}: (?:line )?\d+: [A-Za-z_]\w*(?:\[\S{0,40}\])?: (?:unbound variable|parameter (?:null or )?not set)"
 )
 

@@ -11,13 +11,14 @@ import re
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
+from store import lazy
 
 _TOLD, _MEASURED, _SEEN = 0.88, 0.8, 0.65
 """Confidence where NCCL names the detour; where calls or collectives show the wait; where nothing but the GPUs' activity does."""
 _IN_CALLS = 0.6
 """Share of the time that a process spends in API calls when it waits for its collectives."""
-_DETOUR = re.compile(r"\bvia (?:SHM|NET)\b")
-_OFF = re.compile(
+_DETOUR = lazy.compile(r"\bvia (?:SHM|NET)\b")
+_OFF = lazy.compile(
     r"NCCL_(?:P2P_DISABLE|SHM_DISABLE)\b.*?\bto \"?[1-9]|NCCL_P2P_LEVEL\b.*?\bto \"?(?:LOC|0)\b", re.IGNORECASE
 )
 

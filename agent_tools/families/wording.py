@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts.core import Facts
 from agent_tools.facts.earlier import followed, outlived
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.verdict import Claim, ClaimStatus, Missing
+from store import lazy
 
 UNSAID = 0.45
 """Highest confidence where what ended the run is known and why is not."""
@@ -18,10 +17,10 @@ LOOK_AT_FIGURE = "Compare that figure with earlier runs on the same nodes: clock
 
 ALIKE = "A kernel of the program that goes wrong gives this error most often, and a GPU that fails gives it too."
 LOOK_FOR_XID = "Look for XID lines in the kernel log of that node first."
-_RUNTIME = re.compile(
+_RUNTIME = lazy.compile(
     r"CUDA (?:driver )?error|cudaError|CUDA_ERROR_|\blaunch failure\b|CU(?:BLAS|DNN)_STATUS_|\bCUFFT_"
 )
-_LOST = re.compile(r"launch failure|LAUNCH_FAILED|unknown error")
+_LOST = lazy.compile(r"launch failure|LAUNCH_FAILED|unknown error")
 
 
 def of_cuda(cause: Raised) -> bool:

@@ -6,17 +6,17 @@ Jobs [[E5.job_id]] and [[E5:1.job_id]] ran at once.         the rows say when ea
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import held, size
 from agent_tools.references import HOLE, masked
+from store import lazy
 
-_ONCE = re.compile(
+_ONCE = lazy.compile(
     rf"(?i)(?<!at )(?<!all )\b(?:only |just |exactly )?once\b(?! more\b)(?=\W*(?:$|[,.;:({HOLE}])| (?:and|but|by|on|in|at|during|before|after|while|only|or)\b)"
 )
-_AT_ONCE = re.compile(r"(?i)\b(?:(?:all )?at once|in parallel|simultaneously|concurrently|together|side by side)\b")
+_AT_ONCE = lazy.compile(r"(?i)\b(?:(?:all )?at once|in parallel|simultaneously|concurrently|together|side by side)\b")
 
 
 def unshared(text: str, cells: Sequence[CellValue], ledger: Ledger) -> str:

@@ -29,6 +29,7 @@ from agent_tools.gate.relations import miscast, of_two, orphaned, related, stran
 from agent_tools.gate.sequence import back, disordered
 from agent_tools.gate.tellings import mistold
 from agent_tools.references import HOLE
+from store import lazy
 
 _MORE = (
     r"(?:more|greater|larger|bigger|higher|longer|later|hotter|warmer|above|over|exceed\w*|beyond|after|rose|rises?|risen|rising|grew|grows?"
@@ -39,31 +40,31 @@ _LESS = (
     r"|down(?= from\b)|declin\w+|sank|shr[aiu]nk\w*|(?:went|goes|going|gone|came) (?:on )?down)"
 )
 _SLOW, _FAST = r"(?:slower|worse)", r"(?:faster|quicker)"
-_WAY = re.compile(rf"(?i)\b(?:(?P<more>{_MORE})|(?P<less>{_LESS})|(?P<slow>{_SLOW})|(?P<fast>{_FAST}))\b")
-_ORDER = re.compile(r"(?i)\b(?:after|before|over|above|below|under|beyond)\b")
-_THAN = re.compile(r"(?i)\bthan\b")
-_CHANGE = re.compile(
+_WAY = lazy.compile(rf"(?i)\b(?:(?P<more>{_MORE})|(?P<less>{_LESS})|(?P<slow>{_SLOW})|(?P<fast>{_FAST}))\b")
+_ORDER = lazy.compile(r"(?i)\b(?:after|before|over|above|below|under|beyond)\b")
+_THAN = lazy.compile(r"(?i)\bthan\b")
+_CHANGE = lazy.compile(
     r"(?i)^(?:rose|ris\w+|grew|grow\w*|increas\w+|climb\w*|jump\w*|fell|fall\w*|dropp?\w*|decreas\w+|declin\w+|sank|shr[aiu]nk\w*|.* (?:up|down))$"
 )
-OF_ORDER = re.compile(r"(?:^|_)(?:step|epoch|line|line_no|attempt)$")
+OF_ORDER = lazy.compile(r"(?:^|_)(?:step|epoch|line|line_no|attempt)$")
 _LENGTHS = ("s", "ms", "us", "min", "h", "d")
-_IN_TIME = re.compile(r"(?i)before|after")
-_IN_TURN = re.compile(r"(?i)before|after|later|earlier|beyond|above|below|over|under")
-_DIFFERENCE = re.compile(r"(?:^|_)(?:jump|rise|gain|delta|diff|change)(?:_|$)")
-_DROP = re.compile(r"(?:^|_)(?:fallen|drop|decline)(?:_|$)")
-_VERSUS = re.compile(r"(?i)\s*(?:against|versus|vs\.?|compared (?:to|with)|instead of)\s*")
-_COLON = re.compile(r"(?::|\()\s*$")
-_LIKE_FIRST = re.compile(r"(?i)\b(?:first|second|third|fourth|fifth|last)\b")
+_IN_TIME = lazy.compile(r"(?i)before|after")
+_IN_TURN = lazy.compile(r"(?i)before|after|later|earlier|beyond|above|below|over|under")
+_DIFFERENCE = lazy.compile(r"(?:^|_)(?:jump|rise|gain|delta|diff|change)(?:_|$)")
+_DROP = lazy.compile(r"(?:^|_)(?:fallen|drop|decline)(?:_|$)")
+_VERSUS = lazy.compile(r"(?i)\s*(?:against|versus|vs\.?|compared (?:to|with)|instead of)\s*")
+_COLON = lazy.compile(r"(?::|\()\s*$")
+_LIKE_FIRST = lazy.compile(r"(?i)\b(?:first|second|third|fourth|fifth|last)\b")
 _AT_LAST, _AT_FIRST = (
-    re.compile(r"(?i)\b(?:ended|ends|finished|stood at the end)\b"),
-    re.compile(r"(?i)\b(?:begun|began|started|start|beginning)\b"),
+    lazy.compile(r"(?i)\b(?:ended|ends|finished|stood at the end)\b"),
+    lazy.compile(r"(?i)\b(?:begun|began|started|start|beginning)\b"),
 )
-_SPAN = re.compile(r"(?i)over")
-_DENIAL = re.compile(
+_SPAN = lazy.compile(r"(?i)over")
+_DENIAL = lazy.compile(
     r"(?i)\b(?:not|never|\w+n't|cannot|neither|nor|no(?! (?:later|earlier|more|less|longer|sooner|fewer|higher|lower) than\b)|none|nobody|nothing"
     r"|without|hardly|barely|rather than|instead of|anything but|other than|untrue|false(?: that)?|wrong(?:ly)?|failed to|lacks?|but)\b"
 )
-_ASIDE = re.compile(r"(?i)\b(?:and|while|whereas|but|as|when|before|after|then|or|nor)\b|[,;:|]")
+_ASIDE = lazy.compile(r"(?i)\b(?:and|while|whereas|but|as|when|before|after|then|or|nor)\b|[,;:|]")
 """What sets one thing beside another without making them one's own."""
 
 

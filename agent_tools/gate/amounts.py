@@ -11,8 +11,9 @@ import re
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause
 from agent_tools.references import HOLE
+from store import lazy
 
-_WHICH = re.compile(
+_WHICH = lazy.compile(
     r"^(?:(?:local_|global_)?rank|gpu|gpu_index|pid|uid|task|port|xid|attempt|last_attempt|(?:derived_)?exit_(?:code|signal)|signal|last_signal|last_exit"
     r"|(?:\w+_)?line(?:_no)?|\w+_id)$"
 )
@@ -21,11 +22,11 @@ _NOUN = (
     r"(?:ranks?|nodes?|hosts?|machines?|gpus?|cards?|devices?|process(?:es)?|tasks?|workers?|jobs?|attempts?|tries|retries|restarts?|requeues?|signals?"
     r"|kills?|crash(?:es)?|errors?|failures?|faults?|exceptions?|tracebacks?|xids?|events?|times|users?|checkpoints?|saves?|epochs?|steps|reports?|samples?|lines|others)"
 )
-_MANY = re.compile(
+_MANY = lazy.compile(
     rf"(?i) (?:of (?:the |its |these |those |them\b)?)?(?:(?:other|more|further|different|distinct|separate|whole|failed|dead|killed|lost|crashed|[a-z]+ed|healthy) )*{_NOUN}\b(?!['’-])"
 )
 """Behind a number: the things of which it says how many there are."""
-_NAMED = re.compile(
+_NAMED = lazy.compile(
     r"(?i)\b(?:(?:local|global) )?(?:ranks?|gpus?|cards?|devices?|pids?|process(?:es)?|tasks?|workers?|ports?|xids?|attempts?|signals?|codes?|status|lines?|jobs?|steps?|ids?|uids?"
     r"|number|index|exit|no\.?)(?: (?:is|was|of|number|code|status))?[ =:#(]*$"
 )
@@ -33,20 +34,20 @@ _NAMED = re.compile(
 _TOTALS = frozenset({"node_count", "gpus", "job_nodes", "attempts", "cpus"})
 _OF_JOB = frozenset({"job_overview", "job_attempts", "find_jobs", "jobs", "job_cost", "job_known", "node_failures"})
 """Answers whose rows say how many of it a job had."""
-_THEN = re.compile(
+_THEN = lazy.compile(
     r"(?i) (?:of (?:the |its ))?(?:[a-z]+ )?(?:nodes?|hosts?|machines?|gpus?|cards?|ranks?|process(?:es)?|attempts?|tries|cpus?|cores?)\b(?P<then>.*)"
 )
-_HAS = re.compile(
+_HAS = lazy.compile(
     rf"(?i)^(?:\W*$|\s*[,;:.()/–—{HOLE}]| (?:on|in|of|for|at|from|to|with|without|per|over|across|between|each|by then|and|or|but|while|when|until|before|after|as|if|that|which|it|where|so"
     r"|ran|run|runs|running|used|held|holds|allocated|requested|reserved|given|took|take|known|recorded|counted|made|needed|together|altogether)\b"
     rf"| (?:was|were|are|is|had been|have been)(?: all| then| ever)? (?:allocated|given|requested|used|held|reserved|assigned|involved|asked|available|running|made|known|recorded|counted|needed|on|in|its|the)\b| (?:were|are) {HOLE})"
 )
 """What may be said of all that a job had: that it had them."""
-_LOSES = re.compile(
+_LOSES = lazy.compile(
     r"(?i)\b(?:lost|loses|losing|killed|kills|broke|breaks|crashed|throttled|stopped|failed|hit|interrupted|affected|damaged|drained|rebooted|hung|took down|brought down|took out|idled|wasted)"
     r" (?:all |its |the |all of )*$"
 )
-_PART_OF = re.compile(
+_PART_OF = lazy.compile(
     rf"(?i)(?:{HOLE}|\b(?:one|two|three|four|some|none|all|each|any|every|both|half|most|out))(?: out)?(?: of)?(?: the| its| these| the job['’]s| the run['’]s)? $"
 )
 """Ahead of a total of which a part is told, or which other rules hold against the rows: `* of * nodes`, `all * ranks`."""

@@ -51,51 +51,52 @@ from agent_tools.gate.vocabulary import (
 )
 from agent_tools.gate.words import listed, parts, spoken_of, stem, stems, telling
 from agent_tools.references import BadReference, cited, resolve
+from store import lazy
 from store.catalog import catalog
 from store.rows import columns, tables
 
-_ALL_STEPS = re.compile(r"(?i)\ball (?:of )?(?:(?:the|its) )?\[\[([^\]]*total_steps)\]\] (?:planned )?steps\b")
-_THE_ONLY = re.compile(r"(?i)\bthe only (rank|node|host)\b")
-_LOG_SAYS = re.compile(
+_ALL_STEPS = lazy.compile(r"(?i)\ball (?:of )?(?:(?:the|its) )?\[\[([^\]]*total_steps)\]\] (?:planned )?steps\b")
+_THE_ONLY = lazy.compile(r"(?i)\bthe only (rank|node|host)\b")
+_LOG_SAYS = lazy.compile(
     r"(?i)\b(?:the|its) logs? (?:itself )?(?:says?|shows?|reports?|names?|tells?|records?|holds?|has)\b|\baccording to (?:the|its) log\b"
 )
-_BY_WHOM = re.compile(r"(?i)\bby (?:the |its |another |some )?(?P<who>user|owner)s?\b(?!['’]|\W*\*)")
+_BY_WHOM = lazy.compile(r"(?i)\bby (?:the |its |another |some )?(?P<who>user|owner)s?\b(?!['’]|\W*\*)")
 """Whose word it is, and who did it: more than a name of what every job has."""
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_MARK = re.compile(r"\[\[[^\]]*\]\]")
-_OPEN = re.compile(r"(?i)[^.;:]*\bor\b[^.;:]*")
+_WORD = lazy.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_MARK = lazy.compile(r"\[\[[^\]]*\]\]")
+_OPEN = lazy.compile(r"(?i)[^.;:]*\bor\b[^.;:]*")
 """Of two ways a finding leaves open which one it was."""
-_BARE = re.compile(
+_BARE = lazy.compile(
     r"(?i)\W*(?:yes|no)?\W*(?:(?:it|that|this|they|he|she)\b)?\W*(?:is|was|were|are)?[\s\W]*(?:(?:the|on|from|in|by)\s)*(?:\*(?:\W|and|or)*)+"
 )
 
-_OUT_OF = re.compile(r"(?i)\bout of (?:the |its )?\[\[")
+_OUT_OF = lazy.compile(r"(?i)\bout of (?:the |its )?\[\[")
 """`20 out of 400`; other things that one is out of are claims: memory, time."""
 _HARMLESS: dict[str, re.Pattern[str]] = {
-    "but": re.compile(
+    "but": lazy.compile(
         r"(?i)^(?!.*\b(?:no|not|none|nothing|nobody|never|all|any\w*|every\w*|each|who|what|cannot|last|next)\b[^,;]*\bbut\b)"
     ),
-    "itself": re.compile(
+    "itself": lazy.compile(
         r"(?i)^\W*(?:the|this|that|its|but the|and the) [a-z]+ itself\b|[,;] (?:and |but )?(?:the|its) [a-z]+ itself\b"
     ),
-    "one": re.compile(
+    "one": lazy.compile(
         r"(?i)\b(?:first|second|third|last|latest|earliest|highest|lowest|longest|shortest|latter|former|this|that|which) one\b"
     ),
-    "gone": re.compile(r"(?i)\b(?:had|has|have) gone \*"),
-    "frequent": re.compile(r"(?i)\b(?:most|least) frequent\b"),
-    "rerun": re.compile(r"(?!)"),
-    "done": re.compile(r"(?i)\bhad done \*|\* steps (?:of it )?(?:were|had been|are|was) done\b(?! by\b)"),
+    "gone": lazy.compile(r"(?i)\b(?:had|has|have) gone \*"),
+    "frequent": lazy.compile(r"(?i)\b(?:most|least) frequent\b"),
+    "rerun": lazy.compile(r"(?!)"),
+    "done": lazy.compile(r"(?i)\bhad done \*|\* steps (?:of it )?(?:were|had been|are|was) done\b(?! by\b)"),
 }
 """Words that claim nothing in these places, and something elsewhere: `nothing but`, `ended itself`, `was done`."""
-_NOT_SO = re.compile(r"(?i)\bnot [a-z]+")
+_NOT_SO = lazy.compile(r"(?i)\bnot [a-z]+")
 """What a description denies: that there is none of it says that there is nothing else."""
-_EXCEPTION = re.compile(r"[\w.]+(?:Error|Exception|Interrupt|Exit|Warning)")
+_EXCEPTION = lazy.compile(r"[\w.]+(?:Error|Exception|Interrupt|Exit|Warning)")
 """What a class of Python is called that is raised."""
-_LIST = re.compile(r"_list$|^all_|host$")
+_LIST = lazy.compile(r"_list$|^all_|host$")
 _OTHERS_OWN = stems("node host machine user owner partition signal state")
 """What one of several has beside its own name: that two ranks differ says nothing of their nodes."""
-_OF_TIME = re.compile(r"(?i)\bout of time\b")
-_LABELLED = re.compile(r"(?i)\W*\b[a-z][a-z ]{0,30}\W*(?:[:=>|–—-]\W*|\n\W*|\bis\s)(?:\*(?:\W|and|or)*)+")
+_OF_TIME = lazy.compile(r"(?i)\bout of time\b")
+_LABELLED = lazy.compile(r"(?i)\W*\b[a-z][a-z ]{0,30}\W*(?:[:=>|–—-]\W*|\n\W*|\bis\s)(?:\*(?:\W|and|or)*)+")
 """Nothing but a name under a label: `Verdict: *`."""
 
 

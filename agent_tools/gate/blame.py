@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import re
 
+from store import lazy
+
 BLAMES = frozenset({"B2", "B3", "F1"})
 """Families that blame a machine."""
 
 BREAKS = frozenset({"B2", "F1"})
 """Those that say that it is broken; what throttles its clock only protects itself."""
 
-_BROKEN = re.compile(r"(?i)\b(?:faulty|defective|broken|dying|damaged|dead)\b")
-_HARDWARE = re.compile(
+_BROKEN = lazy.compile(r"(?i)\b(?:faulty|defective|broken|dying|damaged|dead)\b")
+_HARDWARE = lazy.compile(
     r"(?i)\b(?:hardware|faulty|defective|broken|bad|failing|dying|damaged|dead|unhealthy)\b[^.;]{0,40}"
     r"\b(?:gpus?|cards?|nodes?|hosts?|memory|hbm|links?|cables?|nvlink|switch(?:es)?|boards?|devices?|machines?|fault|failure|problem|error)\b"
     r"|\b(?:gpus?|cards?|nodes?|links?|hbm|boards?)\b[^.;]{0,20}\b(?:(?:is|are|was|were|went) (?:bad|broken|faulty|defective|dead|dying|damaged|unhealthy)|failed|died|malfunction\w*)\b"
 )
-_NOUN = re.compile(r"[a-z]+")
+_NOUN = lazy.compile(r"[a-z]+")
 _OF: tuple[tuple[str, frozenset[str]], ...] = (
     (r"nodes?|hosts?|machines?", frozenset({"F1"})),
     (r"gpus?|cards?|hbm|nvlink|links?|cables?|switch(?:es)?|boards?|devices?|memory", frozenset({"B2", "B3"})),
 )
 """Which family may blame what; hardware as such each of them may."""
-_DENIED = re.compile(r"(?i)^(?:no|nothing|none|not|neither)\b|\b(?:ruled out|rules out|no sign of|no evidence of)\b")
-_TURNED = re.compile(r"(?i)\b(?:but|except|only|other than|besides|apart from)\b")
-_REACH = re.compile(
+_DENIED = lazy.compile(r"(?i)^(?:no|nothing|none|not|neither)\b|\b(?:ruled out|rules out|no sign of|no evidence of)\b")
+_TURNED = lazy.compile(r"(?i)\b(?:but|except|only|other than|besides|apart from)\b")
+_REACH = lazy.compile(
     r"(?i)[a-z][a-z0-9+.-]*://|\bwww\.|\b(?:javascript|data|mailto):\S|!\[|\]\(|<[a-z/!]|&#?\w+;"
     r"|\b[a-z0-9-]+\.(?:com|net|org|io|dev|ai|app|example|info|biz|xyz|ru|cn)\b"
 )
-_COMMAND = re.compile(
+_COMMAND = lazy.compile(
     r"(?i)\b(?:curl|wget|sudo|chmod|chown|mkfs\S*|rm|ssh|scp|sftp|rsync|nc|ncat|telnet|eval|crontab|scancel|base64|dd|shred|truncate|killall|pkill)\b"
     r"(?= [\w/~\"'`$.:-])(?= (?:-|/|~|\$|\.|[a-z]+=|\S*[/:@.]|[a-z]+ \||evil))|\|\s*(?:ba|z|da)?sh\b|\b(?:ba|z)?sh -c\b|\$\(|&&|>\s*/"
     r"|\brm -|\bpip3? install (?:-|git|http)|\bpython3? -c\b"

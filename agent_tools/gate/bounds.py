@@ -6,22 +6,21 @@ A report took at most [[E7.max_loss]].                the highest of its column,
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, size
 from agent_tools.gate.extent import never_above
 from agent_tools.references import HOLE
+from store import lazy
 
-_BOUND = re.compile(
+_BOUND = lazy.compile(
     r"(?i)(?:\b(?:at least|at most|nearly|almost|up to|more than|less than|fewer than|over|under|beyond|all but|(?:about |roughly )?double"
     r"|(?:about |roughly )?half|many times|several times))\s+$"
 )
-_OR_MORE = re.compile(r"(?i)\s*(?:[a-z]+ )?(?:or|and) (?:more|less|fewer|so|above|below|over)\b|\s*(?:plus|or so)\b")
-AT_BOUND = re.compile(rf"(?i)\bat (?:most|least)\s+(?={HOLE})")
+_OR_MORE = lazy.compile(r"(?i)\s*(?:[a-z]+ )?(?:or|and) (?:more|less|fewer|so|above|below|over)\b|\s*(?:plus|or so)\b")
+AT_BOUND = lazy.compile(rf"(?i)\bat (?:most|least)\s+(?={HOLE})")
 _HIGHEST, _LOWEST = (
-    re.compile(r"(?:^|_)(?:max|peak|highest|longest)(?:_|$)"),
-    re.compile(r"(?:^|_)(?:min|lowest|shortest)(?:_|$)"),
+    lazy.compile(r"(?:^|_)(?:max|peak|highest|longest)(?:_|$)"),
+    lazy.compile(r"(?:^|_)(?:min|lowest|shortest)(?:_|$)"),
 )
 
 

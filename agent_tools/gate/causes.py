@@ -6,7 +6,6 @@ responsible (the network, the storage, a user) has to be spoken of by what it ci
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from agent_tools.evidence import CellValue, Ledger
@@ -18,6 +17,7 @@ from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
 from agent_tools.gate.machines import of_machine, outside
 from agent_tools.references import HOLE, BadReference, cited, parse, resolve
 from agent_tools.verdict import Claim
+from store import lazy
 
 CAUSES = frozenset(
     {"family", "attribution", "signal_sender", "oom_killed", "state_reason", "reason", "cancelled_by", "failed_node"}
@@ -26,35 +26,35 @@ CAUSES = frozenset(
 _NO_CAUSE = frozenset({"G1", "U0"})
 """Families that find no cause: that a run did its work, or that what is known decides nothing, is the reason of nothing."""
 
-_CAUSAL = re.compile(
+_CAUSAL = lazy.compile(
     r"(?i)\b(?:because|caus(?:e|es|ed|ing)|due to|owing to|led to|leads to|result(?:s|ed)? (?:of|from|in)|culprit|responsible"
     r"|to blame|blamed?|fault of|at fault|guilty|killed|kills|triggered|brought down|took down|made (?:it|them|the job) (?:fail|crash|hang|die)"
     r"|the reason|explains? (?:why|it|the)|that is why|so it (?:failed|crashed|died)|hence|therefore|thus|consequently|thanks to|did (?:it|this|that) to|root)\b"
 )
-_ACTS = re.compile(
+_ACTS = lazy.compile(
     r"(?i)(?:\*[\])]?|\b(?:slurm|scheduler|controller|kernel|node|host|machine|gpu|user|operator|somebody|someone|which|that|who))\s+(?:has |had )?"
     r"(?:(?:ended|ends|stopped|stops|gave|gives|broke|breaks|crashed|crashes|froze|hung)\s+(?:(?:the|this|that|its|his|their|job|run|rank|attempt|training|process|it|them)\b|\*)"
     r"|(?:took|takes|put|puts|made|makes|got)\s+(?:(?:the|this|that|its|his|their)\s+)?(?:job|run|rank|attempt|training|process|node|it|them)\b)"
     r"|\b(?:comes?|came|coming) from\b|\*[^*;.]*,\s*so\b(?! (?:far|that|to)\b)[^*;.]*\*"
 )
 """One that does something to another: `* stopped job *` (a star is a reference); `Rank * took *` is how long it took."""
-_REASON_AHEAD = re.compile(
+_REASON_AHEAD = lazy.compile(
     r"(?i)\b(?:led to|leads to|caus(?:ed?|es|ing)(?! by\b)|result(?:s|ed)? in|killed(?! by\b)|kills|triggered(?! by\b)|brought down|took down"
     r"|explains?(?! (?:none|nothing)\b)|hence|therefore|thus|consequently)\b|,\s*so\b"
 )
-_REASON_BEHIND = re.compile(
+_REASON_BEHIND = lazy.compile(
     r"(?i)\b(?:because|due to|owing to|thanks to|caused by|explained by|killed by|triggered by|results? of|result(?:s|ed)? from|fault of)\b"
 )
 """On which side of a word of cause its reason stands."""
-_DOES = re.compile(
+_DOES = lazy.compile(
     rf"(?i)(?<={HOLE}) (?:has |had )?(?:ended|stopped|broke|crashed|froze|hung) (?=the|this|that|its|{HOLE})"
 )
 """Behind the one that did it."""
-_NO_REASON = re.compile(r"(?i)\bexplain|\bcause\b")
+_NO_REASON = lazy.compile(r"(?i)\bexplain|\bcause\b")
 """What a finding says of cells that it denies to be a reason: wrappers, which "explain none"."""
-_TELLER = re.compile(r"(?i)\bslurm (?=(?:gives|gave|names|named|says|said|lists|reports|reported)\b)")
+_TELLER = lazy.compile(r"(?i)\bslurm (?=(?:gives|gave|names|named|says|said|lists|reports|reported)\b)")
 """Who tells of it, and no thing that did it."""
-_THINGS = re.compile(
+_THINGS = lazy.compile(
     r"(?i)\b(?:network\w*|fabric|infiniband|ethernet|switch|nvlink|pcie|cables?|links?|storage|disks?|file ?systems?|lustre|nfs|quotas?|memory"
     r"|oom|drivers?|firmware|kernel|cuda|nccl|slurm|scheduler|preempt\w*|users?|operators?|admin\w*|colleagues?|maintenance|cancel\w*|power|cooling"
     r"|thermal|heat\w*|overheat\w*|throttl\w*|datasets?|data|checkpoints?|learning rate|optimi[sz]er|gradients?|bugs?|code|config\w*|container"

@@ -5,12 +5,12 @@ Ranks [[E6.rank]] and [[E6:1.rank]] ran on [[E6.node]].      one clause, two gro
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.references import BadReference, marks, masked, resolve
+from store import lazy
 from store.result import Cell
 
 SUBJECTS = frozenset(
@@ -18,11 +18,11 @@ SUBJECTS = frozenset(
 )
 """Columns that say of whom or of what a row is."""
 
-_AGAINST = re.compile(r"(?i)[\s(]*(?:against|versus|vs\.?|compared (?:to|with))\s*")
+_AGAINST = lazy.compile(r"(?i)[\s(]*(?:against|versus|vs\.?|compared (?:to|with))\s*")
 """Between the figures of two that were named before, told in the same order."""
-_CLAUSE = re.compile(r"(?<=[.;!?])\s+|\n+|\s[–—]\s")
-_JOINED = re.compile(r"[^\w(]*(?:and|or|&)?[^\w(]*(?:the )?[^\w(]*")
-TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+_CLAUSE = lazy.compile(r"(?<=[.;!?])\s+|\n+|\s[–—]\s")
+_JOINED = lazy.compile(r"[^\w(]*(?:and|or|&)?[^\w(]*(?:the )?[^\w(]*")
+TIME = lazy.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 
 @dataclass(slots=True)

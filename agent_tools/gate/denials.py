@@ -6,14 +6,14 @@ job"). Whoever cites the same cells may deny it as well; nobody may take the wor
 
 from __future__ import annotations
 
-import re
+from store import lazy
 
 _NO = r"(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|hardly|barely|\w+n['’]t|no one)"
-_DENIED = re.compile(
+_DENIED = lazy.compile(
     rf"(?i)\b(?:(?:\w+ )(?=(?:none|nothing|nobody)\b))?{_NO}\b.*?(?=[.;:](?:\s|$)|,\s(?:and|but|so|while)\b|$)"
 )
 """In a family's sentence: from a negation to the end of what it may be said of, with the verb ahead of `none`."""
-_REACH = re.compile(rf"(?i)\b{_NO}\b.*?(?=[,.;:()]|\b(?:and|but|while|whereas|then|after|before|when|until|as)\b|$)")
+_REACH = lazy.compile(rf"(?i)\b{_NO}\b.*?(?=[,.;:()]|\b(?:and|but|while|whereas|then|after|before|when|until|as)\b|$)")
 """In a sentence that is to be checked: no farther than is sure."""
 
 

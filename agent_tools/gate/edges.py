@@ -14,22 +14,23 @@ from agent_tools.gate.machines import of_machine, run_of
 from agent_tools.gate.order import TS, is_time
 from agent_tools.gate.ordinals import ORDINALS
 from agent_tools.gate.scope import last_attempt
+from store import lazy
 
 _OF = r"(?:its|the|their|his|her|this|that)"
-_AT_END = re.compile(
+_AT_END = lazy.compile(
     rf"(?i)\b(?:at|by|in) {_OF} (?:very )?end\b|\bin the end\b|\bwhen (?:it|they|{_OF} [a-z]+) (?:had )?(?:ended|stopped|finished|failed|died)\b"
 )
-_AT_BEGIN = re.compile(
+_AT_BEGIN = lazy.compile(
     rf"(?i)\b(?:at|in) {_OF} (?:very )?(?:start|beginning|outset)\b|\bwhen (?:it|they|{_OF} [a-z]+) (?:had )?(?:started|began)\b"
 )
-_BY_NAME = re.compile(r"(?i)(?:^|_|\b)(?:before|after|wait|until|since|end|ended|start|last|elapsed|ts)(?:_|\b|$)")
+_BY_NAME = lazy.compile(r"(?i)(?:^|_|\b)(?:before|after|wait|until|since|end|ended|start|last|elapsed|ts)(?:_|\b|$)")
 """What tells by its name or description on which side of a run it was."""
 _FIRST, _LAST = (
-    re.compile(r"(?:^|_)(?:first|start|begin)(?:_|$)"),
-    re.compile(r"(?:^|_)(?:last|end|final|late)(?:_|$)"),
+    lazy.compile(r"(?:^|_)(?:first|start|begin)(?:_|$)"),
+    lazy.compile(r"(?:^|_)(?:last|end|final|late)(?:_|$)"),
 )
 _WHOLE: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
-    (re.compile(rf"(?:^|_)(?:{columns})(?:_|$)"), re.compile(rf"(?i)\b(?:{words})\b"))
+    (lazy.compile(rf"(?:^|_)(?:{columns})(?:_|$)"), lazy.compile(rf"(?i)\b(?:{words})\b"))
     for columns, words in (
         ("max|peak|highest", r"high\w*|peak\w*|max\w*|most|largest|up to|record"),
         ("min|lowest|best", r"low\w*|min\w*|least|smallest|best|down to"),
@@ -40,7 +41,7 @@ _WHOLE: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
 """Columns of a whole run, and the words by which a sentence says that it is one of the whole."""
 
 _PARTS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
-    (re.compile(columns), re.compile(rf"(?i)\b(?:{words})"))
+    (lazy.compile(columns), lazy.compile(rf"(?i)\b(?:{words})"))
     for columns, words in (
         (
             r"(?:^|_)plain(?:_\w+)?_s$",
@@ -54,9 +55,9 @@ _PARTS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
 )
 """Columns of a part of a run's steps, or attempts, and the words that say of which."""
 
-_OF_ATTEMPT = re.compile(rf"(?i)\bend of (?:the|its) (?P<n>{'|'.join(ORDINALS)}|last|earlier|previous) attempt\b")
-_AT = re.compile(r"(?i)\s*(?:at|on|by)?\s*")
-_OF_RUN = re.compile(
+_OF_ATTEMPT = lazy.compile(rf"(?i)\bend of (?:the|its) (?P<n>{'|'.join(ORDINALS)}|last|earlier|previous) attempt\b")
+_AT = lazy.compile(r"(?i)\s*(?:at|on|by)?\s*")
+_OF_RUN = lazy.compile(
     r"(?i)\b(?P<side>before|after) (?:(?:(?:the|its|this) )?(?:job|run|training)(?:'s)?|it|its)(?: (?:had|was))? "
     r"(?P<edge>start(?:ed)?|began|begun|beginning|launch(?:ed)?|end(?:ed|ing)?|finished|stopped|over)\b"
     r"|\b(?P<of>before|after) the (?P<which>end|start|beginning) of (?:the|its|this) (?:job|run|training)\b|\b(?P<whole>before|after) (?:the|its|this) (?:job|run)(?=\W*$)"

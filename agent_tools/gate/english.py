@@ -7,12 +7,11 @@ LIMIT: by function words, so three words or fewer pass in any language.
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.gate.blame import own_words
+from store import lazy
 
-_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
-_SENTENCE = re.compile(r"(?<=[.;!?:])\s+|\n+")
+_WORD = lazy.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_SENTENCE = lazy.compile(r"(?<=[.;!?:])\s+|\n+")
 
 
 def _words(text: str) -> frozenset[str]:

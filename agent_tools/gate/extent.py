@@ -20,6 +20,7 @@ from agent_tools.gate.grounds import NUMBER_WORDS
 from agent_tools.gate.scope import held_by_job, whole
 from agent_tools.gate.words import singular
 from agent_tools.references import HOLE
+from store import lazy
 
 _NOUN = r"(?P<noun>ranks?|process(?:es)?|nodes?|hosts?|machines?|gpus?|cards?|attempts?|users?)\b"
 _OF: dict[str, tuple[tuple[str, ...], str]] = {
@@ -30,35 +31,35 @@ _OF: dict[str, tuple[tuple[str, ...], str]] = {
     "user": (("user",), ""),
 }
 """By which columns a row is of one of them, and accounting's column of how many the job has."""
-_EVERY = re.compile(
+_EVERY = lazy.compile(
     rf"(?i)\b(?P<w>each|every|both|all)(?: of)?(?: the| its| these)? (?:(?P<n>{HOLE}+) )?{_NOUN}(?!['’])"
 )
-_EACH_TOO = re.compile(r"(?i) (?P<w>each)(?=\W*$|[,;(])")
+_EACH_TOO = lazy.compile(r"(?i) (?P<w>each)(?=\W*$|[,;(])")
 _NUMBERS = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n), key=len, reverse=True))
-_OTHERS = re.compile(
+_OTHERS = lazy.compile(
     rf"(?i)\b(?P<w>(?:all |every |each )?(?:of )?(?:the )?(?:(?P<n>{_NUMBERS}) )?(?:others?|remaining)(?: (?P<k>{_NUMBERS}))?\b)(?: (?P<noun>ranks?|process(?:es)?|nodes?|gpus?|cards?)\b)?"
 )
-_EVERY_ONE = re.compile(
+_EVERY_ONE = lazy.compile(
     rf"(?i)^\W*(?P<w>(?:all|each|every)(?: of the)?(?: (?P<n>{_NUMBERS}))?) (?:ranks?|process(?:es)?|nodes?|gpus?|cards?)\b(?=[^:;.{HOLE}]*:)"
 )
-_UNSURE = re.compile(
+_UNSURE = lazy.compile(
     r"(?i)\b(?:not|never|none|neither|nor|but|except|besides|most|than|nearly|almost|about|around|some|any|or|if|whether|up to|half|different"
     r"|only|just|first|last|together|combined|in total|in all)\b|n['’]t\b"
 )
 _MORE = r"(?:more|greater|larger|bigger|higher|longer|later|hotter|warmer|busier)"
 _LESS = r"(?:less|fewer|smaller|lower|shorter|earlier|cooler|colder)"
-_THAN_ANY = re.compile(
+_THAN_ANY = lazy.compile(
     rf"(?i)\b(?P<w>(?P<more>{_MORE})|{_LESS})\b[^,;:{HOLE}]*?\bthan (?:on |in |by |of )?(?P<any>(?:any|all|every)(?: of the| the)? others?|any(?:body|one|thing)? else(?:['’]s)?)\b"
 )
-_NEVER_ABOVE = re.compile(
+_NEVER_ABOVE = lazy.compile(
     rf"(?i)\b(?P<a>never|at no time|not once) (?:(?:got|went|rose|was|were|grew|became|used|took|held|reached|had) )*(?P<b>(?P<more>exceeded|above|over|beyond|{_MORE} than)|below|under|{_LESS} than) (?={HOLE})"
 )
-_HIGHEST = re.compile(r"(?:^|_)(?:max|peak|highest|longest)(?:_|$)")
-_LOWEST = re.compile(r"(?:^|_)(?:min|lowest|shortest)(?:_|$)")
-_WITHIN = re.compile(
+_HIGHEST = lazy.compile(r"(?:^|_)(?:max|peak|highest|longest)(?:_|$)")
+_LOWEST = lazy.compile(r"(?:^|_)(?:min|lowest|shortest)(?:_|$)")
+_WITHIN = lazy.compile(
     rf"(?i)\b(?:(?P<w>well) (?:within|below|under|inside)|(?P<e>exactly|precisely)) (?:its|the) (?:time |memory )?limit of (?={HOLE})"
 )
-_AGAIN = re.compile(rf"(?i)\b(?P<w>again) (?:at|on|in) (?={HOLE})")
+_AGAIN = lazy.compile(rf"(?i)\b(?P<w>again) (?:at|on|in) (?={HOLE})")
 _WELL = 0.8
 _TWO = 2
 

@@ -14,12 +14,13 @@ from agent_tools.gate.bounds import AT_BOUND
 from agent_tools.gate.clauses import SUBJECTS, Clause, Group, clauses, size
 from agent_tools.gate.order import at_end
 from agent_tools.references import HOLE
+from store import lazy
 
-_MOST = re.compile(
+_MOST = lazy.compile(
     r"(?i)\b(?:(?P<more>most|highest|largest|biggest|greatest|longest|latest|hottest|furthest|maximum|last|newest|final|most recent)"
     r"|(?P<less>least|lowest|smallest|fewest|shortest|earliest|coldest|coolest|minimum|first|oldest)|(?P<slow>slowest|worst)|(?P<fast>fastest|quickest|best))\b"
 )
-_LAST = re.compile(r"(?i)latest|last|earliest|first|newest|final|most recent|oldest")
+_LAST = lazy.compile(r"(?i)latest|last|earliest|first|newest|final|most recent|oldest")
 """Words of order in time: the last of a curve is not its largest."""
 _SAYS = {
     **dict.fromkeys(
@@ -31,10 +32,10 @@ _SAYS = {
     ),
 }
 """How a column says a word that stands for its figure."""
-_APART = re.compile(r"(?i)[,;:]|\b(?:and|but|while|whereas)\b")
-_HAS_THE = re.compile(rf"(?i)[^{HOLE}]{{0,24}}\bthe (?:one with the )?")
-_IS_THE = re.compile(r"(?i)[^,;]{0,12}\b(?:is|was|were|are) (?:also |again )?the ")
-_WAS_ONE = re.compile(rf"(?i)[^{HOLE},;]*\b(?:is|was|were|are)[^{HOLE},;]{{0,12}}")
+_APART = lazy.compile(r"(?i)[,;:]|\b(?:and|but|while|whereas)\b")
+_HAS_THE = lazy.compile(rf"(?i)[^{HOLE}]{{0,24}}\bthe (?:one with the )?")
+_IS_THE = lazy.compile(r"(?i)[^,;]{0,12}\b(?:is|was|were|are) (?:also |again )?the ")
+_WAS_ONE = lazy.compile(rf"(?i)[^{HOLE},;]*\b(?:is|was|were|are)[^{HOLE},;]{{0,12}}")
 
 
 def extremes(text: str, ledger: Ledger) -> str:

@@ -8,7 +8,6 @@ LIMIT: only where the row has a state of Slurm's that is an end, and for the wor
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
@@ -17,6 +16,7 @@ from agent_tools.gate.machines import ENDINGS
 from agent_tools.gate.order import is_time
 from agent_tools.gate.words import spoken_of, stems
 from agent_tools.references import HOLE, masked
+from store import lazy
 
 _BAD = frozenset({"FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT", "BOOT_FAIL", "DEADLINE", "LAUNCH_FAILED"})
 _ALL = _BAD | {"COMPLETED", "CANCELLED", "PREEMPTED"}
@@ -31,18 +31,18 @@ _FATES: dict[str, frozenset[str]] = {
     **dict.fromkeys(("failed", "crashed"), _BAD | {"CANCELLED", "PREEMPTED"}),
 }
 """What words for an end can mean of Slurm's states; that a job failed says only that it did not complete."""
-_FATE = re.compile(
+_FATE = lazy.compile(
     rf"(?i)\b(?:{'|'.join(sorted(_FATES, key=len, reverse=True))})\b(?! to\b)"
     rf"(?! (?:(?:its|the|all|only|{HOLE}+|of|first|last) )*(?:epochs?|steps?|iterations?|saves?|checkpoints?|evaluations?)\b)(?! {HOLE})"
 )
 """Not of something within a run: `completed step *`, `failed to load`."""
-_NAMES = re.compile(r"^(?:name|origin|file|command|submit_line|user|partition)$|_(?:path|dir|line)$")
-_ATTEMPT = re.compile(
+_NAMES = lazy.compile(r"^(?:name|origin|file|command|submit_line|user|partition)$|_(?:path|dir|line)$")
+_ATTEMPT = lazy.compile(
     r"(?i)\b(?:attempts?|try|tries|first|earlier|previous(?:ly)?|initial(?:ly)?|original(?:ly)?|before)\b"
 )
 """By which it is said that an end is not the last."""
-_CUT = re.compile(r"(?i)[,;:]|\b(?:and|but|while|whereas|then|as)\b")
-_UNREAL = re.compile(
+_CUT = lazy.compile(r"(?i)[,;:]|\b(?:and|but|while|whereas|then|as)\b")
+_UNREAL = lazy.compile(
     r"(?i)(?:\b(?:not|never|no|none|nobody|no one|neither|nor|without|cannot|before|until|if|whether|would|could|should|might|nearly|almost|how|had it|than)\b"
     r"|n't\b)[^,;:]{0,24}$"
 )
@@ -65,7 +65,7 @@ def misfated(clause: Clause, ledger: Ledger) -> str:
     return ""
 
 
-_SPARED = re.compile(
+_SPARED = lazy.compile(
     r"(?i)\b(?:(?P<none>nobody|no one|no user|no operator) (?:had )?(?P<by>cancelled|canceled)|(?:(?:was|were|is|had|been|has) (?P<not>not|never)|was(?P<nt>n['’]t))"
     r" (?:been )?(?P<was>cancelled|canceled|preempted|requeued)|(?P<nei>neither|no) attempt (?P<fin>completed|succeeded|failed|timed out)|did (?P<no>not|never) (?P<did>fail|crash|time out|run out of memory|hit its (?:time )?limit))\b"
 )
@@ -83,7 +83,7 @@ _SPARES: dict[str, frozenset[str]] = {
     "timed out": frozenset({"TIMEOUT"}),
 }
 """The states that an end which did not come would have left behind."""
-_BY_ITSELF = re.compile(r"(?i)\bexit(?:ed|s)? (?:by|on|of) (?P<w>itself|its own(?: accord)?)\b")
+_BY_ITSELF = lazy.compile(r"(?i)\bexit(?:ed|s)? (?:by|on|of) (?P<w>itself|its own(?: accord)?)\b")
 _PAIR, _SIGNALLED = 2, 128
 
 

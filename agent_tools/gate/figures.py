@@ -15,6 +15,7 @@ from typing import Literal
 
 from agent_tools.references import HOLE
 from agent_tools.verdict import FAMILIES
+from store import lazy
 
 Kind = Literal["figure", "word", "name", "quote", "script"]
 
@@ -35,7 +36,7 @@ ALLOWED = frozenset(FAMILIES) | frozenset({"UTF-8", "IPv4", "IPv6", "c10d", "P2P
 _STAMP = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z| UTC)?)?"
 _STOP = rf"\s{HOLE}()\[\]{{}}\"'“”‘’`,;"
 _SPELL = r"\d+ (?:d|h|min)(?: \d+ (?:h|min|s)\b)+"
-_FIGURE = re.compile(rf"{_STAMP}|{_SPELL}|\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|[^{_STOP}]*\d[^{_STOP}]*")
+_FIGURE = lazy.compile(rf"{_STAMP}|{_SPELL}|\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|[^{_STOP}]*\d[^{_STOP}]*")
 
 _CARDINAL = (
     "zero|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|"
@@ -59,37 +60,37 @@ _THING = (
     "tokens?|batch(?:es)?|watts?|degrees?|users?|signals?|exceptions?"
 )
 _VERB = "of|that|which|who|is|was|to|and|or|on|in|per|by|for|must|can|may|has|had|at|from|with|but|than|if|as|cannot"
-_WORD = re.compile(
+_WORD = lazy.compile(
     rf"(?<![^\W\d_])(?:(?i:{_OTHER}|(?:[a-z]+-)?(?:{_CARDINAL})(?:-[a-z]+)?)|{_CALENDAR}"
     rf"|(?i:one(?=[ -](?:(?!(?:{_VERB})\b)[a-z-]+ )?(?:{_THING})\b))"
     rf"|(?i:one[- ](?:{_CARDINAL})\w*)"
     rf"|(?i:(?<!\ba )(?<!per )second(?= (?:{_THING})\b))"
     rf"|(?:I{{2,3}}|I[VX]|V?I{{1,3}}|X[IVX]{{1,4}}|[LC][IVXLC]{{1,5}})(?= (?i:{_THING})\b))(?![^\W\d_])"
 )
-_HARMLESS = re.compile(
+_HARMLESS = lazy.compile(
     r"(?i)half[- ]precision|non-zero|zero[- ](?:length|copy|shot|grad)|ZeRO|third[- ]part(?:y|ies)|"
     r"quarter of no|one-(?:off|to-one|shot|time)|single-precision|double-precision|two-phase|two-way|"
     r"second[- ]guess|five-tuple"
 )
-_EXCEPTION = re.compile(
+_EXCEPTION = lazy.compile(
     r"(?<![\w.])(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Warning|Timeout|Exit|Failure|Abort|Fault)(?!\w)"
 )
-_PATH = re.compile(
+_PATH = lazy.compile(
     rf"(?<![\w/.])(?:~|\.{{1,2}})?/[^\s{HOLE}()\[\]{{}}\"'“”‘’`,;]{{2,}}"
     r"|(?<![\w./-])[\w][\w./-]*\.(?:py|json|jsonl|ya?ml|toml|sh|sbatch|csv|tsv|parquet|arrow|pt|pth|ckpt|bin|h5|keras|"
     r"safetensors|log|out|err|txt|cfg|ini|so|cu|cpp|tar|gz|zip|gguf|npy|npz)(?!\w)"
 )
-_SYSTEM_PATH = re.compile(r"/(?:dev|proc|sys|etc|tmp|var)(?:/[a-z_.-]+){0,4}/?")
-_QUOTE = re.compile(
+_SYSTEM_PATH = lazy.compile(r"/(?:dev|proc|sys|etc|tmp|var)(?:/[a-z_.-]+){0,4}/?")
+_QUOTE = lazy.compile(
     rf"\"([^\"{HOLE}]*)\"|“([^”{HOLE}]*)”|‘([^’{HOLE}]*)’|`([^`{HOLE}]*)`|(?<![\w{HOLE}])'([^'{HOLE}]+)'(?!\w)|«([^»{HOLE}]*)»"
 )
-_HOST = re.compile(
+_HOST = lazy.compile(
     r"\b(?i:node|host|hostname|machine|server|user|partition|rank|GPU|device|link|port)\s+(?:called |named )?"
     r"([A-Za-z][\w.]*[-_.][\w.-]*\w|(?!GPU|NCCL|CPU|PCIe|SLURM|Slurm|CUDA|NVLink|OOM|DNS|RAM|ECC|XID|TCP|UUID)[A-Z][A-Za-z]*)"
 )
 
 
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_NOT_ASCII = lazy.compile(r"[^\x00-\x7f]")
 
 
 def find(masked: str) -> list[Finding]:

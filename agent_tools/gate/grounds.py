@@ -12,6 +12,7 @@ from agent_tools.formats import format_cell
 from agent_tools.gate.clauses import SUBJECTS
 from agent_tools.untrusted import clean
 from agent_tools.verdict import FAMILIES, Draft
+from store import lazy
 
 _UNITS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"),
@@ -27,12 +28,12 @@ NUMBER_WORDS: dict[str, int] = {
 
 _EVERYDAY = frozenset({"done", "dones", "ends"})
 """Columns whose names are words of any sentence: beside a number they name nothing."""
-OFTEN = re.compile(r"^(?:n|count|cnt|events|times|number)\b|(?i:\bhow (?:often|many alike)\b)")
+OFTEN = lazy.compile(r"^(?:n|count|cnt|events|times|number)\b|(?i:\bhow (?:often|many alike)\b)")
 """Columns of how often something was: told as so many times."""
 _SMALL = frozenset({"of", "the", "a", "in", "to", "and", "or", "no", "by", "at", "on"})
-_UNIT_BESIDE = re.compile(r"(?<=\]\])[ \u00a0]?(?:%|°C|[KMGT]i?B(?:/s)?|min|ms|[sdhW]|[GMk]?Hz)(?![\w/])")
+_UNIT_BESIDE = lazy.compile(r"(?<=\]\])[ \u00a0]?(?:%|°C|[KMGT]i?B(?:/s)?|min|ms|[sdhW]|[GMk]?Hz)(?![\w/])")
 """A unit behind a reference. The walk drops one that the filled cell carries, by which the sentence is no other one."""
-_PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+_PLAIN_NUMBER = lazy.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
 class Grounds:
@@ -99,7 +100,7 @@ class Grounds:
 
     def contains(self, piece: str) -> bool:
         """Whether a piece of text stands in a shown cell, or in what the families say, not inside a longer word."""
-        pattern = re.compile(rf"(?<!\w){re.escape(_flat(piece))}(?!\w)")
+        pattern = lazy.compile(rf"(?<!\w){re.escape(_flat(piece))}(?!\w)")
         return bool(pattern.search(self._haystack) or pattern.search(self.vetted))
 
     def link(self, token: str, sentence: str, *, counts: bool = False) -> CellValue | None:

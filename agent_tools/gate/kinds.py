@@ -10,12 +10,13 @@ import re
 
 from agent_tools.evidence import Evidence
 from agent_tools.gate.words import stem, stems
+from store import lazy
 from store.result import Cell
 
-_GOES_ON = re.compile(r"\bbeing [a-z]+ed\b")
+_GOES_ON = lazy.compile(r"\bbeing [a-z]+ed\b")
 """`Six checkpoints were being saved`: of what only began."""
 
-_TOLD = re.compile(r"(?i)^\W*(?:(?:are|were|is|was) )?(?:announced|logged|listed|mentioned)\b")
+_TOLD = lazy.compile(r"(?i)^\W*(?:(?:are|were|is|was) )?(?:announced|logged|listed|mentioned)\b")
 """What is said of each save that the log tells of, begun or done."""
 
 

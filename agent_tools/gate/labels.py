@@ -14,6 +14,7 @@ from agent_tools.gate.clauses import SUBJECTS, TIME, held
 from agent_tools.gate.grounds import OFTEN
 from agent_tools.gate.words import spoken_of, stem, stems
 from agent_tools.references import HOLE, BadReference, marks, masked, resolve
+from store import lazy
 
 _THINGS: dict[str, str] = {
     r"ranks?": r"rank",
@@ -35,41 +36,41 @@ _THINGS: dict[str, str] = {
 }
 """What a noun beside a cell says it is, and what its column's name or description then has."""
 
-_TEXT = re.compile(r"message|text|reason|words|detail|command|line$|path|file")
+_TEXT = lazy.compile(r"message|text|reason|words|detail|command|line$|path|file")
 """Columns that hold a text: after a colon it is quoted, and not called what stands before."""
-_BEGINS = re.compile(
+_BEGINS = lazy.compile(
     r"(?i)\b(?:start(?:s|ed|ing)?|began|begins?|begun|beginning|running|runs|goes|going|stays|remains|still|continu\w+)\b(?!.*\b(?:and|but|ended|ends|as it)\b)"
 )
-_SINCE = re.compile(r"(?i)\s*(?:from|since)\b[^,;]*$")
-_RUNNING = re.compile(
+_SINCE = lazy.compile(r"(?i)\s*(?:from|since)\b[^,;]*$")
+_RUNNING = lazy.compile(
     r"(?i)\b(?:is|are) (?:\w+ )?(?:running|waiting|queued|pending|(?:on |within |in )(?:its|their|the) run)\b|\bstill (?:runs?|running|goes)\b"
 )
 _OVER = {"COMPLETED", *FAILED_STATES}
 """States in which nothing runs any more."""
 _WAITING = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT"}
 """States in which nothing runs yet."""
-_TOOK = re.compile(
+_TOOK = lazy.compile(
     r"(?i)\b(?:an?|each|every|one|the average) (epochs?|steps?|iterations?|batch|save|checkpoint|launch|collective) (?:took|takes|lasted|lasts|needed|needs)\b[^,;]{0,20}$"
 )
-_WERE = re.compile(
+_WERE = lazy.compile(
     rf"(?i)[{HOLE}]* (?:(?:(?:was|were|is|are|had been) )(?:already |still |only |then )?([a-z]+)|(free|allocated|reserved|requested|used|available|needed))\b"
 )
-_TRIED = re.compile(
+_TRIED = lazy.compile(
     r"(?i)\b(?:tried|tries|trying|wanted|attempted|failed) to (?P<asked>[a-z]+) (?:about |another |only )?$"
 )
 """Ahead of what one was asked for, and did not get."""
-_OF_IT = re.compile(r"(?i)\s+(?:out )?of (?:the |its )?")
+_OF_IT = lazy.compile(r"(?i)\s+(?:out )?of (?:the |its )?")
 """Between a part and its whole."""
-_THE_OF = re.compile(r"(?i)\b(?:the|its) ([a-z]+) of $")
-_ENDED_AT = re.compile(
+_THE_OF = lazy.compile(r"(?i)\b(?:the|its) ([a-z]+) of $")
+_ENDED_AT = lazy.compile(
     r"(?i)\b(?:job|run|training|it|attempt|but|and) (?:stopped|ended|finished|halted|died|crashed|hung|failed|was killed) (?:at|in|with) step $"
 )
-_OTHER_STEP = re.compile(r"^(?:best|lowest|highest|min|max|first|asked|total)_steps?$")
-_HOLDS = re.compile(
+_OTHER_STEP = lazy.compile(r"^(?:best|lowest|highest|min|max|first|asked|total)_steps?$")
+_HOLDS = lazy.compile(
     r"(?i)\b(?:holds?|held|uses?|used|occup\w+|runs? (?:on|with)|ran (?:on|with)|running (?:on|with)|has|had|took|got|was given|received|using) (?:all )?$"
 )
 _SPANS = tuple(
-    (re.compile(verb), re.compile(columns))
+    (lazy.compile(verb), lazy.compile(columns))
     for verb, columns in (
         (
             r"(?i)\b(?:ran|runs?|took|takes|lasted|ended|finished|stopped|failed) (?:for|after|within|in )?\s*$",
@@ -107,60 +108,62 @@ _SPANS = tuple(
 )
 """What a verb says that a span or a step is, and the columns that are something else: what was planned, allowed or waited."""
 
-_USED = re.compile(
+_USED = lazy.compile(
     r"(?i)\b(?:used|uses|consumed|consumes|filled|exhausted|needed|took|peaked at|grew to)(?: up)?(?: about| all| only)? (?:of )?$"
 )
-_USED_UP = re.compile(
+_USED_UP = lazy.compile(
     r"(?i) (?:of memory )?(?:was|were|had been) (?:all |fully )?(?:used|exhausted|consumed|filled|needed)\b"
 )
-_OF_LIMIT = re.compile(r"(?i) of (?:its|the|their) (?:time |memory )?limit\b")
+_OF_LIMIT = lazy.compile(r"(?i) of (?:its|the|their) (?:time |memory )?limit\b")
 """Behind a share of a limit: that much of it was used."""
-_BESIDE_EDGE = re.compile(
+_BESIDE_EDGE = lazy.compile(
     r"(?i) (?:after|before) (?:the |its |their )?(?:job's |run's )?(?:start|beginning|launch|submission|submitting|end|it (?:started|began|ended|was submitted))\b"
 )
-_AFTER_EVENT = re.compile(
+_AFTER_EVENT = lazy.compile(
     r"(?i) (?:after|later than|from|since) (?:the |its |their )?(?:[a-z]+'s )?(?:(?:job|run|attempt|it) (?:had )?(?:been |was )?)?(?P<e>submi\w+|start\w*|beg\w+|end\w*|preempt\w+|requeue\w*)\b"
 )
 _TO_END = r"end|last|since|before|after|until|quiet|silen|left"
 _TO_START = r"start|begin|launch|submi|first|since|before|after|until"
 """What the name or description of a span says that runs up to an end of a life, or from its beginning."""
 _NOT_FROM: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"(?i) after .*(?:submi\w+)$"), r"elapsed|limit|quiet"),
-    (re.compile(r"(?i) after .*(?:start\w*|beg[ai]n\w*|launch)$"), r"wait|limit|quiet"),
-    (re.compile(r"(?i) before .*(?:start\w*|beg[ai]n\w*|launch|submi\w+)$"), r"elapsed|limit|quiet"),
-    (re.compile(r""), r"wait|elapsed|limit"),
+    (lazy.compile(r"(?i) after .*(?:submi\w+)$"), r"elapsed|limit|quiet"),
+    (lazy.compile(r"(?i) after .*(?:start\w*|beg[ai]n\w*|launch)$"), r"wait|limit|quiet"),
+    (lazy.compile(r"(?i) before .*(?:start\w*|beg[ai]n\w*|launch|submi\w+)$"), r"elapsed|limit|quiet"),
+    (lazy.compile(r""), r"wait|elapsed|limit"),
 )
 """A span is told from a moment on, or up to one; and the columns that are spans of something else."""
 
-_GENERIC = re.compile(
+_GENERIC = lazy.compile(
     r"^(?:value|name|what|text|message|key|n|num|number|count|cnt|total|detail|label|title|kind|word|item|result|answer)s?$"
 )
-_AHEAD = re.compile(
+_AHEAD = lazy.compile(
     rf"(?i)\b({'|'.join(_THINGS)})(?: (?:number|id|name))?(?: (?:is|was|were|called|named|at|with))?(?: ?[=:#])? ?$"
 )
-_BEHIND = re.compile(r"(?i) (ranks?|nodes|hosts|machines|gpus|cards|users|jobs|steps|epochs|attempts|times)\b")
-_ONE = re.compile(r"(?i)\b(rank|node|host|machine|gpu|card|attempt|job|user)(?: (?:number|id))?(?: ?[=:#])? $")
-_MANY = re.compile(
+_BEHIND = lazy.compile(r"(?i) (ranks?|nodes|hosts|machines|gpus|cards|users|jobs|steps|epochs|attempts|times)\b")
+_ONE = lazy.compile(r"(?i)\b(rank|node|host|machine|gpu|card|attempt|job|user)(?: (?:number|id))?(?: ?[=:#])? $")
+_MANY = lazy.compile(
     r"^(?:ranks|nodes|hosts|machines|gpus|cards|attempts|jobs|users)\b|_count\b|(?i:\bhow many\b|\bnumber of\b)"
 )
 """A noun in the singular names one; and columns that say how many there are."""
-_BEGAN = re.compile(r"(?i)\b(?:start\w*|began|begun|begin\w*|submitted|launched)(?: (?:at|on))? ?:? ?$")
-_ENDED = re.compile(r"(?i)\b(?:end|ended|ends|ending|finished|stopped|died|over)(?: (?:at|on))? ?:? ?$")
+_BEGAN = lazy.compile(r"(?i)\b(?:start\w*|began|begun|begin\w*|submitted|launched)(?: (?:at|on))? ?:? ?$")
+_ENDED = lazy.compile(r"(?i)\b(?:end|ended|ends|ending|finished|stopped|died|over)(?: (?:at|on))? ?:? ?$")
 _OF_BEGIN, _OF_END = (
-    re.compile(r"start|begin|began|submit|eligible"),
-    re.compile(r"(?:^|_)(?:end|ended|finish\w*|stop\w*)(?:_|$)"),
+    lazy.compile(r"start|begin|began|submit|eligible"),
+    lazy.compile(r"(?:^|_)(?:end|ended|finish\w*|stop\w*)(?:_|$)"),
 )
-_JOB_BEGAN = re.compile(rf"(?i)\b(?:job|run|attempt)(?: {HOLE}+)? (?:started|began) at $")
-_NO_BEGIN, _NO_END = re.compile(r"^(?:first|last|since|until|signal|progress)_"), re.compile(r"^(?:first|since)_")
+_JOB_BEGAN = lazy.compile(rf"(?i)\b(?:job|run|attempt)(?: {HOLE}+)? (?:started|began) at $")
+_NO_BEGIN, _NO_END = lazy.compile(r"^(?:first|last|since|until|signal|progress)_"), lazy.compile(r"^(?:first|since)_")
 """Of something within a job, not of the job itself."""
-_PER = re.compile(rf"[^{HOLE}.,;:]{{0,24}}\b(?:per|each|every) ([a-z]+)")
-_LOG_BEGAN = re.compile(r"(?i)\b(?:training|reports?|progress)(?: itself)? (?:start(?:s|ed)?|began|begins) (?:at|on) $")
-_TRAINED = re.compile(
+_PER = lazy.compile(rf"[^{HOLE}.,;:]{{0,24}}\b(?:per|each|every) ([a-z]+)")
+_LOG_BEGAN = lazy.compile(
+    r"(?i)\b(?:training|reports?|progress)(?: itself)? (?:start(?:s|ed)?|began|begins) (?:at|on) $"
+)
+_TRAINED = lazy.compile(
     r"(?i)\b(?:training|reports?|progress|the loss|steps)(?: itself)? (?:went on|goes on|ran|lasted|continued|kept going|stopped|ended|ceased|stalled|halted)(?: \w+)? ?(?:until|till|up to|at|to)? ?$"
 )
-_OF_STEPS = re.compile(r"(?:^|_)(?:steps?|epoch|loss|reports|progress|line|line_no)(?:_|$)")
+_OF_STEPS = lazy.compile(r"(?:^|_)(?:steps?|epoch|loss|reports|progress|line|line_no)(?:_|$)")
 """Columns of answers that were read from a run's own reports."""
-_COUNTED = re.compile(r"gpu|node|rank|user|step|epoch|line|rank")
+_COUNTED = lazy.compile(r"gpu|node|rank|user|step|epoch|line|rank")
 
 
 def mislabelled(text: str, ledger: Ledger) -> str:

@@ -18,39 +18,40 @@ from dataclasses import dataclass
 from agent_tools.gate import lexicon
 from agent_tools.gate.words import stem
 from agent_tools.references import MARK
+from store import lazy
 
 Known = Callable[[str], bool]
 
-_TOKEN = re.compile(r"\*|\"[^\"]*\"|`[^`]*`|[-/~.]*[^\W\d][\w'’]*(?:[-./_=:]+[\w'’]+)*|[^\w\s]")
-_PLAIN = re.compile(r"[a-z]+(?:-[a-z]+)*(?:['’]s?)?")
-_STARTS = re.compile(
+_TOKEN = lazy.compile(r"\*|\"[^\"]*\"|`[^`]*`|[-/~.]*[^\W\d][\w'’]*(?:[-./_=:]+[\w'’]+)*|[^\w\s]")
+_PLAIN = lazy.compile(r"[a-z]+(?:-[a-z]+)*(?:['’]s?)?")
+_STARTS = lazy.compile(
     r"(?i)^[\W_]*(?:(?:please|then|also|first|next|finally|and|it may help to|you can|if possible,)\s+)*"
 )
-_LOOK = re.compile(
+_LOOK = lazy.compile(
     rf"(?i)(?:{'|'.join(lexicon.LOOKS)})\b"
     r"|ask (?:(?:the|an?|your) )?(?:[a-z']+ ){0,6}?(?:\* )?(?=(?:whether|if|how|about|what|why|who|when)\b|for (?:the |its )?(?:[a-z']+ )?(?:logs?|records?|history|outputs?)\b|\W*$)"
     r"|ask (?=(?:(?!for\b|to\b)[a-z']+ ){0,4}[a-z']+\W*$)"
     r"|run (?=(?:the |a )?[`\"]?(?:dcgmi diag|nvidia-smi|nccl-tests?|inquest|py-spy|nsys|(?:vendor's )?(?:field )?diagnostics|memory profiler)\b)"
 )
 """How an advice begins that changes nothing."""
-_QUESTION = re.compile(r"(?i)\b(?:whether|if)\b|^\W*(?:verify|check|confirm|see|find out)\s+that\b")
+_QUESTION = lazy.compile(r"(?i)\b(?:whether|if)\b|^\W*(?:verify|check|confirm|see|find out)\s+that\b")
 """`Check that ...` asks as `check whether` does."""
-_HOW = re.compile(r"(?i)\bhow (?:much|many|long|often|far|fast|large|big|full|busy|old)\b")
-_WH = re.compile(r"(?i)\b(?:who(?:m|se)?|which|what|why|when|where|how)\b(?: or (?:what|who))?")
+_HOW = lazy.compile(r"(?i)\bhow (?:much|many|long|often|far|fast|large|big|full|busy|old)\b")
+_WH = lazy.compile(r"(?i)\b(?:who(?:m|se)?|which|what|why|when|where|how)\b(?: or (?:what|who))?")
 _TOLD = r"(?:known|recorded|stored|decided|decidable|clear|shown|said|told|answered|determined|established|available|here|there|visible|sampled|collected|in (?:the )?(?:data|store|log|logs|telemetry|record|records))"
 _SOURCE = r"(?:telemetry|data|store|logs?|accounting|evidence|rows?|records?|cells?|metrics?|samples?|tools?|verdicts?|assessments?|i|we|it|this|that|nothing|none|slurm|differential|findings?|rules?)"
-_NOT_TOLD = re.compile(
+_NOT_TOLD = lazy.compile(
     rf"(?i)^\W*(?:(?:the|this|that|these|its|no|any|my|our|of|available|collected|stored|shown|job's|slurm's|kernel|job)\s+)*{_SOURCE}(?: (?:of|for|from|in) (?:this|the) (?:job|run|store|lake|node))?(?: here| shown| above)?"
     rf" (?:(?:does|do|did|can|could|is|are|was|were|has|have|will)(?: not|n['’]t|not)(?: yet)?(?: be)?(?: (?:{_TOLD}|say|show|tell|record|hold|decide|answer|name|contain|have|state|see|give|know|explain|cover|determine|establish|include|reveal|identify))*"
     r"|(?:says?|shows?|tells?|records?|holds?|decides?|names?|has|states?|answers?|covers?|explains?)(?: nothing(?: of| about)?)?)\b"
 )
 """`The telemetry does not show ...`, `No log says ...`."""
-_SAYS_NO = re.compile(r"(?i)\bnot\b|n['’]t\b|\bcannot\b|\bno\b|\bnothing\b|\bnone\b")
-_OPEN_ENDED = re.compile(
+_SAYS_NO = lazy.compile(r"(?i)\bnot\b|n['’]t\b|\bcannot\b|\bno\b|\bnothing\b|\bnone\b")
+_OPEN_ENDED = lazy.compile(
     rf"(?i)\s*,?\s*(?:is|are|was|were|remains?)(?: (?:not|n't|un))? ?(?:open|missing|unknown|unclear|undecided|unrecorded|{_TOLD})\W*$"
 )
-_UNKNOWN = re.compile(r"(?i)^\W*(?:unknown|unclear|undecided|open|not known|missing)\b(?: is| remains)?\W*")
-_CLAUSE = re.compile(r"(?<=[.;!?])\s+|\n+")
+_UNKNOWN = lazy.compile(r"(?i)^\W*(?:unknown|unclear|undecided|open|not known|missing)\b(?: is| remains)?\W*")
+_CLAUSE = lazy.compile(r"(?<=[.;!?])\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,15 @@ A reader who asked why a job failed takes every trouble of a node for the answer
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from agent_tools.evidence import CellValue, Evidence, Ledger
 from agent_tools.gate.clauses import SUBJECTS, Clause, clauses, size
 from agent_tools.gate.order import TS, is_time
 from agent_tools.references import BadReference, masked, resolve
+from store import lazy
 
-_WITHIN = re.compile(r"(?i)\b(?:when|while|during|under|amid|throughout|as (?:the|it|this))\b")
+_WITHIN = lazy.compile(r"(?i)\b(?:when|while|during|under|amid|throughout|as (?:the|it|this))\b")
 ENDINGS = frozenset(
     {"state", "state_reason", "exit_code", "exit_signal", "signal", "signal_name", "stop_message", "derived_exit_code"}
 )
@@ -103,13 +103,13 @@ def ownerless(cells: Sequence[CellValue], vouched: set[tuple[str, int]], ledger:
     return ""
 
 
-_HOST_MEMORY = re.compile(r"(?i)\b(?:host|system|main|cpu)(?:'s)? memory\b|\bRAM\b")
-_GPU_MEMORY = re.compile(
+_HOST_MEMORY = lazy.compile(r"(?i)\b(?:host|system|main|cpu)(?:'s)? memory\b|\bRAM\b")
+_GPU_MEMORY = lazy.compile(
     r"(?i)\b(?:gpus?|cards?|device|cuda)(?:'s)?\b[^.;:]{0,40}\b(?:out of memory|memory ran out|ran out)\b|\b(?:gpu|cuda|device)(?:'s)? memory\b|\bmemory of (?:the|its|a|that) (?:gpu|card)\b"
 )
 
 
-_OF_HOST, _OF_GPU = re.compile(r"host|cgroup|rss|memory_bytes|oom_kill"), re.compile(r"\bgpu\b|gpu_uuid|cuda|vram")
+_OF_HOST, _OF_GPU = lazy.compile(r"host|cgroup|rss|memory_bytes|oom_kill"), lazy.compile(r"\bgpu\b|gpu_uuid|cuda|vram")
 """What an answer about the one or the other has in its columns or texts."""
 
 

@@ -5,16 +5,15 @@ A time has to be named by a word of its column, its description, its query or, w
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.evidence import CellValue, Evidence, Ledger
 from agent_tools.gate.clauses import Clause, Group, clauses
 from agent_tools.gate.machines import ENDINGS
 from agent_tools.gate.order import is_time
 from agent_tools.gate.vocabulary import ALSO_SAID, word_set
 from agent_tools.gate.words import stem, stems
+from store import lazy
 
-_OTHERS = re.compile(r"(?:^|_)(?:start|begin|end|submit|eligible|last|until|progress|bucket)(?:_|$)")
+_OTHERS = lazy.compile(r"(?:^|_)(?:start|begin|end|submit|eligible|last|until|progress|bucket)(?:_|$)")
 """Names of times of something else than what the row is about."""
 _ALSO: dict[str, str] = {
     "start": "begin began begun start started starts restarted resumed rerun launched from since ran",
@@ -30,15 +29,15 @@ _ALSO: dict[str, str] = {
     "oom": "allocation memory error",
 }
 """What parts of a time's name say in other words."""
-_END_OF_ONE = re.compile(r"\b(?:end|begin|start)\w* of the (?:first|last)\b")
+_END_OF_ONE = lazy.compile(r"\b(?:end|begin|start)\w* of the (?:first|last)\b")
 """In a description: that of one of many within, and not of what the row is about."""
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = lazy.compile(r"[^\W\d_]+")
 _BARE = word_set(
     """at on in by the a an and or of it is was were time utc then also after before later next while another other that its
     job jobs run attempt attempts rank ranks node nodes gpu gpus process step"""
 )
 """Words beside a time that say nothing of it."""
-_OF_ROW = re.compile(r"(?:\bof|\(|,|:|\|)\s*$")
+_OF_ROW = lazy.compile(r"(?:\bof|\(|,|:|\|)\s*$")
 """Ahead of a time that tells which one it is: `job 4801 of ...`, `4801 (...)`."""
 
 

@@ -17,6 +17,7 @@ from agent_tools.evidence import CellValue
 from agent_tools.formats import unit_of
 from agent_tools.gate.clauses import SUBJECTS, Clause, size
 from agent_tools.references import HOLE
+from store import lazy
 
 _HEDGE = (
     r"(?P<hedge>a little over|a little under|a bit over|just over|slightly over|just under|slightly under|well over|more than|less than|"
@@ -32,11 +33,11 @@ _TIMES = {
     "five times": 5.0,
     "ten times": 10.0,
 }
-_AS = re.compile(
+_AS = lazy.compile(
     rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(_TIMES)})(?= as (?:many|much|often|long|large|high|big|hot|fast|slow|far|[a-z]+)\b(?P<rest>.*?\bas\b)?)"
 )
 _CHANGES = {"doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0, "halved": 0.5}
-_CHANGE = re.compile(rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(_CHANGES)})\b(?=[^{HOLE}]*\bfrom\b)")
+_CHANGE = lazy.compile(rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(_CHANGES)})\b(?=[^{HOLE}]*\bfrom\b)")
 _PARTS = {
     "half": 0.5,
     "a third": 1 / 3,
@@ -48,9 +49,9 @@ _PARTS = {
     "two thirds": 2 / 3,
     "three quarters": 0.75,
 }
-_PART = re.compile(rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(_PARTS)})(?= (?:of|the|its)\b)")
+_PART = lazy.compile(rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(_PARTS)})(?= (?:of|the|its)\b)")
 _COUNTS = {"twice": 2, "thrice": 3, "three times": 3, "four times": 4, "five times": 5, "six times": 6}
-_COUNT = re.compile(
+_COUNT = lazy.compile(
     rf"(?i)\b(?:only |just |exactly )?(?P<word>{'|'.join(_COUNTS)})(?=(?: (?:by|on|in|during|before|over)? ?(?:the |its )?(?:[a-z]+ ?){{0,2}})?\W*\({HOLE})"
 )
 

@@ -19,6 +19,7 @@ from agent_tools.gate.clauses import SUBJECTS, Clause, Group, clauses, held
 from agent_tools.gate.vocabulary import COLUMN_WORDS, GRAMMAR, UNITS
 from agent_tools.gate.words import spoken_of, stem, stems
 from agent_tools.references import HOLE
+from store import lazy
 
 _SAYS_ITSELF = frozenset({"C", "W"})
 """Units that are of one thing only, so that the figure says itself what it is."""
@@ -42,13 +43,13 @@ _TAKES = "took takes taking slow slower slowest fast faster fastest quicker quic
 """What is said of how long something took."""
 _NO_TAKING = frozenset({"before", "after", "quiet", "wait", "waited", "limit", "gap", "since", "span"})
 """Parts of columns' names that are spans of nothing that anybody took."""
-_AHEAD = re.compile(r"(?i)\b(?:for|in|after|within) $")
+_AHEAD = lazy.compile(r"(?i)\b(?:for|in|after|within) $")
 """Ahead of how long a life was."""
-_LINKED = re.compile(
+_LINKED = lazy.compile(
     r"(?i)[\s(]*(?:(?:out )?of|against|versus|vs\.?|compared (?:to|with)|to|and|or|,|only)[\s(]*(?:the |its |their |all |only |just )?"
 )
 """Between two figures of which the one that is named names the other."""
-_OWNER = re.compile(r"^(?:value|first_value|last_value|rise|n|count|cnt|total)$")
+_OWNER = lazy.compile(r"^(?:value|first_value|last_value|rise|n|count|cnt|total)$")
 """Columns that are named by what their row is of."""
 
 

@@ -17,10 +17,11 @@ from agent_tools.gate.scope import narrowed, nodes_of
 from agent_tools.gate.vocabulary import word_set
 from agent_tools.gate.words import stems
 from agent_tools.references import HOLE, marks, masked
+from store import lazy
 from store.catalog import catalog
 
-_NONE = re.compile(rf"(?i)\bno (?P<what>[^{HOLE},.;:()]+)")
-_OTHER_DENIAL = re.compile(r"(?i)\b(?:not|never|none|nor|neither|nothing|nobody|without|\w+n['’]t)\b")
+_NONE = lazy.compile(rf"(?i)\bno (?P<what>[^{HOLE},.;:()]+)")
+_OTHER_DENIAL = lazy.compile(r"(?i)\b(?:not|never|none|nor|neither|nothing|nobody|without|\w+n['’]t)\b")
 _TOLD = word_set(
     """was were is are be been logged seen found recorded there on of for in at its the a job node nodes gpu gpus run that did
     any during from by log logs kernel driver reported this whole throughout either stands stood shows showed got ended"""

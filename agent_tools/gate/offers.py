@@ -8,7 +8,6 @@ A condition stays with what it is the condition of. Where several jobs were open
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from agent_tools.evidence import Ledger
@@ -18,26 +17,27 @@ from agent_tools.gate.grounds import assessment_texts, draft_texts
 from agent_tools.references import BadReference, cited, plain, resolve
 from agent_tools.untrusted import clean
 from agent_tools.verdict import Draft
+from store import lazy
 
 MAX_NAMED = 3
 """Offers that a refusal names."""
-_SENTENCE = re.compile(r"(?<=[.;:!?])\s+|\n+")
-_PART = re.compile(r"(?<=,)\s+(?:(?:and|or|then) )?|\s+(?=\()|\s+(?:and|or)\s+")
-_IF = re.compile(
+_SENTENCE = lazy.compile(r"(?<=[.;:!?])\s+|\n+")
+_PART = lazy.compile(r"(?<=,)\s+(?:(?:and|or|then) )?|\s+(?=\()|\s+(?:and|or)\s+")
+_IF = lazy.compile(
     r"(?i)\b(?:if|unless|until|when|once(?! per)|before|after|otherwise|only|instead|not|never)\b|n['’]t\b"
 )
 """What a part may not be parted from."""
-_REASON = re.compile(r"(?i)(?:so that|since|because|which|who|as)\b")
+_REASON = lazy.compile(r"(?i)(?:so that|since|because|which|who|as)\b")
 """What says why, and is no advice alone."""
-_WORD = re.compile(r"[^\W_]+(?:[^\w\s]*[\w]+)*")
+_WORD = lazy.compile(r"[^\W_]+(?:[^\w\s]*[\w]+)*")
 _LINKS = frozenset({"and", "or", "then", "also", "please", "first", "finally", "use", "try", "consider"})
 _SMALL = frozenset({"the", "a", "an", "of", "at"})
-_NOTHING = re.compile(
+_NOTHING = lazy.compile(
     r"(?i)^\W*(?:there is )?(?:nothing|no (?:further )?action)(?: (?:else|more|further))?(?: (?:is|has|needs?))?(?: to)?(?: be)?"
     r"(?: (?:do|done|needed|required|necessary))\W*$"
 )
 
-_NOTHING_TO_DO = re.compile(r"Nothing has to be done(?: about (?:it|this job))?\.$")
+_NOTHING_TO_DO = lazy.compile(r"Nothing has to be done(?: about (?:it|this job))?\.$")
 """Advised in other words, as the rules say it."""
 
 

@@ -11,28 +11,31 @@ from itertools import pairwise
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, Group, held, size
+from store import lazy
 
-TS = re.compile(r"ts|\w+_ts")
+TS = lazy.compile(r"ts|\w+_ts")
 _PLACES = ("line_no", "first_line", "bin", "step", "first_step", "epoch", "attempt")
 """What tells the order of rows that have no time."""
-_ENDED = re.compile(r"(?i)\b(?:end(?:ed|s)?|finish\w*|stop\w*|died|exit\w*|complet\w*|over)\b")
-_OF_END = re.compile(r"(?:^|_)(?:end|ended|finish\w*|stop\w*)(?:_|$)")
-_GOES = re.compile(r"(?i)\b(?:to|then|later|until|before|next|followed|afterwards?)\b")
-_NEXT = re.compile(r"(?i)\b(?:then|later|next|followed by|afterwards?)\b")
-_NOT_ON = re.compile(r"(?i)[.;]|\bback\b|\b(?:before|ahead of) (?:that|it|this|them)\b|\bbeforehand\b|\bpreceded by\b")
+_ENDED = lazy.compile(r"(?i)\b(?:end(?:ed|s)?|finish\w*|stop\w*|died|exit\w*|complet\w*|over)\b")
+_OF_END = lazy.compile(r"(?:^|_)(?:end|ended|finish\w*|stop\w*)(?:_|$)")
+_GOES = lazy.compile(r"(?i)\b(?:to|then|later|until|before|next|followed|afterwards?)\b")
+_NEXT = lazy.compile(r"(?i)\b(?:then|later|next|followed by|afterwards?)\b")
+_NOT_ON = lazy.compile(
+    r"(?i)[.;]|\bback\b|\b(?:before|ahead of) (?:that|it|this|them)\b|\bbeforehand\b|\bpreceded by\b"
+)
 """Between two of which the one behind is not told as the later one."""
-_EARLY, _LATE = re.compile(r"^(?:first|start)_(\w+)$"), re.compile(r"^(?:last|end)_(\w+)$")
-_WHICH = re.compile(r"^(first|last|best|highest|lowest|min|max|start|end)_(\w+)$")
+_EARLY, _LATE = lazy.compile(r"^(?:first|start)_(\w+)$"), lazy.compile(r"^(?:last|end)_(\w+)$")
+_WHICH = lazy.compile(r"^(first|last|best|highest|lowest|min|max|start|end)_(\w+)$")
 _PLACES_OF = ("step", "epoch", "line")
 """Which of many a measure is, and where: `last_loss` is that of `last_step`."""
 LIFE = (("start_ts", "begin_ts"), ("end_ts",))
-_EDGE = re.compile(
+_EDGE = lazy.compile(
     r"(?i)\b(?:before|after|until|since|from|to|submitted|eligible|wait\w*|queued?|requeued?|then|later|earlier|by)\b"
 )
 """What may lie outside of a life."""
-_EDGE_OF = re.compile(r"(?i)\b(?:before|after|until|since|than|then|earlier|later)\b|[.;]")
-_SIDE = re.compile(r"(?i)\b(after|before) (?:[a-z]+ ){0,3}$")
-_AT = re.compile(r"(?i),? (?:at|on) ")
+_EDGE_OF = lazy.compile(r"(?i)\b(?:before|after|until|since|than|then|earlier|later)\b|[.;]")
+_SIDE = lazy.compile(r"(?i)\b(after|before) (?:[a-z]+ ){0,3}$")
+_AT = lazy.compile(r"(?i),? (?:at|on) ")
 """Between a thing and a moment that is told beside it."""
 _OWN_TIMES = ("checkpoint_ts", "risen_ts", "signal_ts", "event_ts")
 """Times of what a row is about: a save, a rise, a signal, an event."""

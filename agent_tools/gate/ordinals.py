@@ -9,13 +9,13 @@ Which attempt a row is of its own column says; of other rows the order of their 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, held
 from agent_tools.gate.order import order
 from agent_tools.gate.scope import whole
+from store import lazy
 
 ORDINALS = {
     word: n
@@ -38,15 +38,15 @@ ORDINALS = {
     )
 }
 _NOUN = r"(?:attempt|run|try|start|exception|error|XID|event|checkpoint|save|failure|one)"
-_ORDINAL = re.compile(
+_ORDINAL = lazy.compile(
     rf"(?i)\b(?:the|its|a) (?P<n>{'|'.join(ORDINALS)}|last)\b(?=(?: (?:and (?:the )?(?P<m>{'|'.join(ORDINALS)}|last)\b))?(?: (?P<noun>{_NOUN})\b)?)"
 )
-_NOT_ROWS = re.compile(
+_NOT_ROWS = lazy.compile(
     r"(?i)\s+(?!attempts?\b|runs?\b|try\b|start\b|exceptions?\b|errors?\b|xids?\b|events?\b|checkpoints?\b|saves?\b|failure\b|ones?\b)(?:[a-z]+ )?(?:[a-z]+s|rank|node|gpu|step|epoch|line|report|loss|minute|second|hour)\b(?<!as)(?<!was)(?<!is)(?<!has)"
 )
 """What an ordinal may be of that is no row here: `the second node`, `the first five steps`."""
-_DURING = re.compile(r"(?i)\b(?:at|in|on|with|during|by) (?:its|the|his|her|their) $")
-_ATTEMPTS = re.compile(r"(?i)^(?:attempt|run|try|start)$")
+_DURING = lazy.compile(r"(?i)\b(?:at|in|on|with|during|by) (?:its|the|his|her|their) $")
+_ATTEMPTS = lazy.compile(r"(?i)^(?:attempt|run|try|start)$")
 
 
 def ordered(clause: Clause) -> frozenset[str]:

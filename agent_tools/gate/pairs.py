@@ -8,7 +8,6 @@ Job [[E2.job_id]] ran longer than job [[E3.job_id]]: [[E2.elapsed_s]] and [[E3.e
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
@@ -17,13 +16,14 @@ from agent_tools.gate.fates import ended_so
 from agent_tools.gate.ordinals import ORDINALS
 from agent_tools.gate.scope import whole
 from agent_tools.references import HOLE
+from store import lazy
 from store.result import Cell
 
 _NP = rf"(?:the )?(?:[a-z]+ )?{HOLE}+"
-_NEITHER = re.compile(
+_NEITHER = lazy.compile(
     rf"(?i)^\W*(?:(?:of the two|here|so)[, ]+)?(?P<n>neither)(?: of)? {_NP} (?P<r>nor) {_NP} (?P<did>[a-z' ]*?)(?: ?(?:the )?{HOLE}+)?\W*$"
 )
-_ALIKE = re.compile(
+_ALIKE = lazy.compile(
     r"(?i)\bthe (?P<w>same) (?P<noun>node|host|machine|user|owner|partition|gpu|card|signal|state|status|exit (?:code|status))s?\b"
     r"|\b(?:on|of|by|with|in|from|had) (?:the )?(?P<u>different|separate) (?P<nouns>node|host|machine|user|owner|partition|gpu|card|signal|state|exit code)s\b"
 )
@@ -36,15 +36,15 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("state", "status"), ("state",)),
     **dict.fromkeys(("exit code", "exit status"), ("exit_code",)),
 }
-_DENIED = re.compile(r"(?i)\b(?:not|never|no|neither|nor|cannot|without)\b|n['’]t\b")
-_LONGER = re.compile(
+_DENIED = lazy.compile(r"(?i)\b(?:not|never|no|neither|nor|cannot|without)\b|n['’]t\b")
+_LONGER = lazy.compile(
     rf"(?i){HOLE} (?:had )?(?:ran|run|lasted|lived|took|went on)(?: for)? (?:much |far |a bit |slightly )?(?P<w>(?P<more>longer)|shorter) than {_NP}\W*$"
 )
 _RAN = ("elapsed_s", "lived_s")
-_LIST = re.compile(r"(?i)[:(]\s*$")
-_AND = re.compile(r"(?i)\s*(?:,? and|against|versus|vs\.?|compared (?:to|with))\s*")
+_LIST = lazy.compile(r"(?i)[:(]\s*$")
+_AND = lazy.compile(r"(?i)\s*(?:,? and|against|versus|vs\.?|compared (?:to|with))\s*")
 _TWO = 2
-_ORDINAL_ONE = re.compile(
+_ORDINAL_ONE = lazy.compile(
     rf"(?i)^\W*the (?P<n>{'|'.join(ORDINALS)}) attempt (?:was|ran|lasted|took)(?: (?:for )?the)? (?P<w>(?P<more>longer)|shorter)(?P<one> one)?(?: of (?:the two|both))?[ ,:(–—]*(?:at )?{HOLE}+(?P<rest> (?:against|versus|and) {HOLE}+)?\W*$"
 )
 

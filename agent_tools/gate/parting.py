@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -10,24 +9,25 @@ from agent_tools.evidence import CellValue
 from agent_tools.formats import unit_of
 from agent_tools.gate.clauses import SUBJECTS, Clause, size
 from agent_tools.references import HOLE
+from store import lazy
 
-_MERE = re.compile(rf"(?i)\b(?P<w>just|only|merely|no more than) (?=(?:about |some )?{HOLE})")
-_SLIGHT = re.compile(
+_MERE = lazy.compile(rf"(?i)\b(?P<w>just|only|merely|no more than) (?=(?:about |some )?{HOLE})")
+_SLIGHT = lazy.compile(
     r"(?i)\b(?P<w>slightly|marginally|a little|a bit)(?= (?:above|below|over|under|more|less|higher|lower|longer|shorter|larger|smaller|later|earlier)\b)"
 )
-_ALL_OF = re.compile(
+_ALL_OF = lazy.compile(
     rf"(?i)^\W*(?P<w>all|every) (?:of )?(?:the |its )?(?:(?P<p>planned) )?(?P<noun>steps|epochs|attempts|checkpoints|iterations) (?:were|was|had been|are)(?: (?P<d>done|completed|reached|run))?\W*{HOLE}+ (?:out )?of (?:the )?{HOLE}+\W*$"
 )
-_ALL_FIGURE = re.compile(rf"(?i)^\W*(?P<w>all) (?:of the )?{HOLE}+ [^{HOLE}]*\({HOLE}+\)\W*$")
-_UNLIKE = re.compile(
+_ALL_FIGURE = lazy.compile(rf"(?i)^\W*(?P<w>all) (?:of the )?{HOLE}+ [^{HOLE}]*\({HOLE}+\)\W*$")
+_UNLIKE = lazy.compile(
     r"(?i)\b(?P<a>not|never|\w+n['’]t)\b[^,;:]{0,24}\b(?P<b>the same|on one and the same) (?P<noun>[a-z]+)"
 )
-_SHARE = re.compile(
+_SHARE = lazy.compile(
     r"(?i)(?:^\W*|[,;:] (?:and |but )?)(?P<w>most|few|a minority)(?: of)?(?: the| its| these)? (?:[a-z]+ )?[a-z]+s\b"
     r"|\b(?P<of>most) of (?:the|its|their|all|them|these|those)\b"
 )
 """A part of many, or of a whole; `most ranks`, not `the most ranks`."""
-_OF = re.compile(r"(?i)\s*(?:out )?of (?:the )?")
+_OF = lazy.compile(r"(?i)\s*(?:out )?of (?:the )?")
 _HALF = 0.5
 _NEAR = 0.1
 

@@ -30,6 +30,7 @@ from agent_tools.gate.scope import held_by_job, whole
 from agent_tools.gate.spelled import spelled
 from agent_tools.gate.words import singular
 from agent_tools.references import HOLE
+from store import lazy
 from store.result import Cell
 
 _NOUNS: dict[str, tuple[str, ...]] = {
@@ -50,44 +51,46 @@ _CALLED = frozenset({"job_attempts", "job_steps"})
 """Answers that have a row for each attempt, or step, of the job."""
 _NUMBER = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n), key=len, reverse=True)) + "|single"
 _NOUN = r"(?P<noun>[A-Za-z]+)\b(?!-)"
-_COUNT = re.compile(
+_COUNT = lazy.compile(
     rf"(?i)\b(?P<lead>(?:only|just|exactly|all|the|all of the|its|a) )*(?P<n>{_NUMBER})(?: of (?:(?:the |its )?(?P<m>{_NUMBER})|the|its))? {_NOUN}(?P<only> only)?"
 )
-_EACH = re.compile(rf"(?i)\b(?P<n>each|every|both|all)(?: of)?(?: the| its)?(?: (?P<k>{_NUMBER}))? {_NOUN}")
-_THE = re.compile(rf"(?i)\W*(?:the|its) (?P<n>{_NUMBER}) {_NOUN}")
-_EACH_BEHIND = re.compile(r"(?i) each(?=\W*$)")
-_ONLY = re.compile(
+_EACH = lazy.compile(rf"(?i)\b(?P<n>each|every|both|all)(?: of)?(?: the| its)?(?: (?P<k>{_NUMBER}))? {_NOUN}")
+_THE = lazy.compile(rf"(?i)\W*(?:the|its) (?P<n>{_NUMBER}) {_NOUN}")
+_EACH_BEHIND = lazy.compile(r"(?i) each(?=\W*$)")
+_ONLY = lazy.compile(
     rf"(?i)\bonly (?:the )?(?P<ordinal>(?:{'|'.join(ORDINALS)}) )?(?:(?P<noun>[A-Za-z]+) ?)?(?=[{HOLE}a-z])"
 )
-_ORDINAL = re.compile(rf"(?i)\b(?P<n>{'|'.join(ORDINALS)}) attempt\b")
-_UNSURE = re.compile(
+_ORDINAL = lazy.compile(rf"(?i)\b(?P<n>{'|'.join(ORDINALS)}) attempt\b")
+_UNSURE = lazy.compile(
     r"(?i)\b(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|but|except|besides|other|others|another|least|most|than"
     r"|nearly|almost|about|around|some|any|or|if|whether|would|could|may|might|rest|remaining|further|additional|more|fewer|less|up to|failed to"
     r"|half|different|various|later|next|previous)\b"
 )
-_DIFFERENT = re.compile(r"(?i)\b(?:on|in|of|from|by|at|with) (?:two |the )?different\b")
+_DIFFERENT = lazy.compile(r"(?i)\b(?:on|in|of|from|by|at|with) (?:two |the )?different\b")
 """Said of where they were, not of which they are."""
-_BREAK = re.compile(rf"(?i),\s+(?:the )?(?:last|first|{'|'.join(ORDINALS)})\b")
+_BREAK = lazy.compile(rf"(?i),\s+(?:the )?(?:last|first|{'|'.join(ORDINALS)})\b")
 """`six of them, the last at *`: what follows is of one row, and no condition."""
-_PLACED = re.compile(rf"(?i)\W*(?:all )?(?:ran|run|runs|are|were|is|was)(?: running| placed)? on (?:node )?{HOLE}+\W*")
+_PLACED = lazy.compile(
+    rf"(?i)\W*(?:all )?(?:ran|run|runs|are|were|is|was)(?: running| placed)? on (?:node )?{HOLE}+\W*"
+)
 """Where something ran: of nothing else may a condition be that is only a place."""
-_LOOSE = re.compile(r"(?i):|\b(?:an?|and|when|while|after|before|which|who|that)\b")
-_ITS = re.compile(rf"(?i)\b(?:its|the job's) (?P<n>{_NUMBER}) {_NOUN}")
-_PLACED_ON = re.compile(
+_LOOSE = lazy.compile(r"(?i):|\b(?:an?|and|when|while|after|before|which|who|that)\b")
+_ITS = lazy.compile(rf"(?i)\b(?:its|the job's) (?P<n>{_NUMBER}) {_NOUN}")
+_PLACED_ON = lazy.compile(
     r"(?i)\b(?:ran|run|runs|running|spread|held|spanned|waited|started|ended|no [a-z ]{2,40}|any|one|each|every|both|all|none|neither) (?:[a-z]+ )?(?:on|over|across|of|in|for|from)? ?$"
 )
 """Ahead of all nodes or GPUs of a job: a place, and no claim that something befell each of them."""
-_SAME = re.compile(rf"(?i)\bthe (?P<same>same) [a-z]+,? {HOLE}")
-_ROW = re.compile(rf"(?i),\s+the (?P<n>last|{'|'.join(ORDINALS)}) (?:one )?(?:at|on|in|by)\b[^,{HOLE}]*{HOLE}")
-_APPOSITION = re.compile(r"[,:(–—]")
-_TELLS = re.compile(
+_SAME = lazy.compile(rf"(?i)\bthe (?P<same>same) [a-z]+,? {HOLE}")
+_ROW = lazy.compile(rf"(?i),\s+the (?P<n>last|{'|'.join(ORDINALS)}) (?:one )?(?:at|on|in|by)\b[^,{HOLE}]*{HOLE}")
+_APPOSITION = lazy.compile(r"[,:(–—]")
+_TELLS = lazy.compile(
     r"(?i)\W*(?:the (?:log|run|job|kernel log)|it|slurm|accounting) (?:holds|shows|has|had|records|recorded|logged|announces|reports|lists|names|raised)\b"
 )
-_APPOSED = re.compile(rf"\s*[,:(–—-]+\s*{HOLE}")
-_LISTED = re.compile(
+_APPOSED = lazy.compile(rf"\s*[,:(–—-]+\s*{HOLE}")
+_LISTED = lazy.compile(
     rf"(?i)\b(?P<n>{_NUMBER}) {_NOUN}(?: [a-z ]{{0,24}})?(?:,|:|[ ]?[(–—]) ?(?:jobs? |nodes? |ranks? )?(?={HOLE})"
 )
-_BEGIN = re.compile(rf"(?i)\W*(?:here|there (?:are|were|is|was)|{_TELLS.pattern[7:]})?\W*")
+_BEGIN = lazy.compile(rf"(?i)\W*(?:here|there (?:are|were|is|was)|{_TELLS.pattern[7:]})?\W*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,49 +17,50 @@ from agent_tools.gate.extent import others_of
 from agent_tools.gate.machines import of_machine
 from agent_tools.gate.order import is_time, order
 from agent_tools.references import HOLE
+from store import lazy
 from store.result import Cell
 
 _NOUN = r"jobs?|runs?|attempts?|ranks?|nodes?|hosts?|machines?|gpus?|cards?|users?|process(?:es)?|pids?|tasks?"
-_BESIDE = re.compile(
+_BESIDE = lazy.compile(
     r"(?i)(?:\b(?:and|or|nor|but|while|whereas|than|then|before|after|followed(?: by)?|preceded(?: by)?|until|versus|vs|unlike|like|besides?|not)\b|\bsame\b.*\bas\b"
     r"|\bas [a-z]+ as\b|[/&])[^a-z]*(?:(?:of|on|in|at|for|with|to|by) )?|[,;:(–—]\W*"
 )
 """What sets one beside another of its kind; after it stands nothing but its name, or what it has to do with itself."""
-_NAMED = re.compile(
+_NAMED = lazy.compile(
     rf"(?i)\W*(?:(?:the|a|an|also|both|only|another|other|that|those|its|their|then|later|one|all) |(?:{_NOUN})\W*)*"
 )
-_PLACED = re.compile(rf"\W*(?:(?:on|of|in|at|by|with|for) )?{_NAMED.pattern[4:]}", re.IGNORECASE)
-_RANGE = re.compile(r"(?i)\s*(?:to|through|-|–)\s*")
-_FROM_TO = re.compile(rf"(?i)\s*to (?:the )?(?:{_NOUN})?\s*")
-_FROM = re.compile(rf"(?i)\bfrom (?:the )?(?:{_NOUN})?\s*$")
-_BEHIND = re.compile(r"(?i)\bbehind\b")
-_NAMES_ONE = re.compile(rf"(?i)\b(?:{_NOUN}) $")
+_PLACED = lazy.compile(rf"\W*(?:(?:on|of|in|at|by|with|for) )?{_NAMED.pattern[4:]}", re.IGNORECASE)
+_RANGE = lazy.compile(r"(?i)\s*(?:to|through|-|–)\s*")
+_FROM_TO = lazy.compile(rf"(?i)\s*to (?:the )?(?:{_NOUN})?\s*")
+_FROM = lazy.compile(rf"(?i)\bfrom (?:the )?(?:{_NOUN})?\s*$")
+_BEHIND = lazy.compile(r"(?i)\bbehind\b")
+_NAMES_ONE = lazy.compile(rf"(?i)\b(?:{_NOUN}) $")
 
 _EACH_ONE = frozenset({"rank", "node", "gpu", "gpu_uuid", "pid", "user"})
 _HOW_MANY = frozenset({"ranks", "hosts", "nodes"})
 _OF_JOB = _HOW_MANY | {"attempt", "attempts", "gpus", "node_count"}
 """Columns that count those that are told, beside how often something came."""
-_PLACING = re.compile(rf"(?i)\b(?:on|by|of|from|for) (?:the )?(?:{_NOUN})?\s*$")
-_LINKS = re.compile(r"(?i)^\W*(?:of|out of|to|than|with)\b|\b(?:than|out of|because|due|owing)\b|=")
-_DOER = re.compile(r"sender|_by$|reason_user$|^told_by$")
+_PLACING = lazy.compile(rf"(?i)\b(?:on|by|of|from|for) (?:the )?(?:{_NOUN})?\s*$")
+_LINKS = lazy.compile(r"(?i)^\W*(?:of|out of|to|than|with)\b|\b(?:than|out of|because|due|owing)\b|=")
+_DOER = lazy.compile(r"sender|_by$|reason_user$|^told_by$")
 """Columns that say who did it."""
 _PLACES = frozenset({"node", "host", "node_list", "gpu", "gpu_uuid"})
-_RAISED = re.compile(r"(?i)\b(?:raised|thrown|printed|reported) by (?:the )?(?:node|host|gpu|card)?\s*$")
+_RAISED = lazy.compile(r"(?i)\b(?:raised|thrown|printed|reported) by (?:the )?(?:node|host|gpu|card)?\s*$")
 """What a program does, and no node or card."""
-_DOES = re.compile(r"(?i)^\W{0,2} ?(?:has |had )?(?:sent|sends|gave|gives)\b(?! up\b)")
-_BY = re.compile(
+_DOES = lazy.compile(r"(?i)^\W{0,2} ?(?:has |had )?(?:sent|sends|gave|gives)\b(?! up\b)")
+_BY = lazy.compile(
     rf"(?i)\b(?:ended|stopped|finished|taken|put|down|out|over)\b[^,;]{{0,24}}\bby (?:the |its )?(?:{_NOUN})?\s*$"
     rf"|\b(?:got|gets|took|takes|had|has|sent|signal)\b[^,;]{{0,40}}\bfrom (?:the |its )?(?:{_NOUN})?\s*$"
     rf"|\b(?:through) (?:the |its )?(?:{_NOUN})?\s*$"
 )
 """Ahead of a cell that is made the one who did it."""
-_ACTS = re.compile(
+_ACTS = lazy.compile(
     r"(?i)^\W{0,2} ?(?:that |which |who )?(?:has |had |then |later )*(?:requeued|cancelled|canceled|preempted|restarted|resubmitted|evicted|drained|rebooted|aborted"
     rf"|terminated|interrupted|released|suspended) (?:the|this|that|its|his|their|it|them|job|rank|node|{HOLE})"
 )
 """Behind a cell that is made the one who did it, to something that is named."""
-_TO = re.compile(rf"(?i)\b(?:sent|gave|signal)\b.*\bto (?:the |its )?(?:{_NOUN})?\s*$")
-_GETS = re.compile(r"(?i)^\W{0,2} ?(?:(?:has |had )?(?:got|gets|received|took)|(?:was|were) sent)\b")
+_TO = lazy.compile(rf"(?i)\b(?:sent|gave|signal)\b.*\bto (?:the |its )?(?:{_NOUN})?\s*$")
+_GETS = lazy.compile(r"(?i)^\W{0,2} ?(?:(?:has |had )?(?:got|gets|received|took)|(?:was|were) sent)\b")
 
 
 def related(clause: Clause, ledger: Ledger) -> str:

@@ -23,18 +23,19 @@ from agent_tools.gate.quantities import borne_out
 from agent_tools.questions.meanings import known
 from agent_tools.references import BadReference, Mark, marks, masked, resolve
 from agent_tools.untrusted import clean
+from store import lazy
 
 Kind = Literal["claim", "advice", "time"]
 """`claim`: names must be grounded; `advice` (actions, missing signals): commands and names are free, figures are not."""
 
 _BEFORE = " \t\n([{\"'“‘`«=:—,;"
 _AFTER = " \t\n)]}\"'”’`».,;:!?…—"
-_UNIT = re.compile(
+_UNIT = lazy.compile(
     r"[ \u00a0]?(%|°C|°|percentage points?|per ?cents?|[KMGTP]i?B(?:/s)?|kB|bytes?|[Gg]igabytes?|[Mm]egabytes?|"
     r"(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|weeks?|years?|watts?|kilowatts?|degrees?(?: Celsius)?|"
     r"tokens/s|[GM]b/s|[GMk]?Hz|ms|us|µs|ns|min|sec|secs|hrs?|[sdhWCBJkKMGTx×])(?![\w/])"
 )
-_ADVICE_FREE = re.compile(r"[A-Z][A-Z0-9_]+[A-Z0-9](?:=[01])?|bf16|fp16|fp32|fp64|tf32|fp8|int8|int4")
+_ADVICE_FREE = lazy.compile(r"[A-Z][A-Z0-9_]+[A-Z0-9](?:=[01])?|bf16|fp16|fp32|fp64|tf32|fp8|int8|int4")
 _SAME_UNIT = {
     "%": ("%", "percent", "per cent", "percents"),
     "s": ("s", "sec", "secs", "second", "seconds"),
@@ -45,15 +46,15 @@ _SAME_UNIT = {
     "W": ("W", "watt", "watts"),
     "B": ("B", "byte", "bytes"),
 }
-_POINT = re.compile(r"\s*(?:[,.:;+*^x×±~-]|point|and a)\s*", re.IGNORECASE)
-_SIGN = re.compile(r"(?:minus|negative|times ten to the)\s+$", re.IGNORECASE)
-_LABEL_AHEAD = re.compile(r"((?:[A-Za-z]+ ){0,3}[A-Za-z]+)(?: ?[=:])? ?$")
+_POINT = lazy.compile(r"\s*(?:[,.:;+*^x×±~-]|point|and a)\s*", re.IGNORECASE)
+_SIGN = lazy.compile(r"(?:minus|negative|times ten to the)\s+$", re.IGNORECASE)
+_LABEL_AHEAD = lazy.compile(r"((?:[A-Za-z]+ ){0,3}[A-Za-z]+)(?: ?[=:])? ?$")
 _COPULA = frozenset({"of", "is", "was", "were", "number", "the", "a"})
-_LABEL_BEHIND = re.compile(r" ((?:[A-Za-z]+ ){0,2}[A-Za-z]+)")
-_COUNTED = re.compile(
+_LABEL_BEHIND = lazy.compile(r" ((?:[A-Za-z]+ ){0,2}[A-Za-z]+)")
+_COUNTED = lazy.compile(
     r"(?i) (?:[a-z-]+ )?(?:ranks|process(?:es)|tasks|gpus|cards|devices|nodes|hosts|machines|users)\b"
 )
-_STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
+_STAMP = lazy.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 
 
 @dataclass(slots=True)

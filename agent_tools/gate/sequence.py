@@ -19,25 +19,26 @@ from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Group, clauses, held, size
 from agent_tools.gate.order import LIFE, TS, ends, is_time, order
 from agent_tools.references import masked
+from store import lazy
 from store.result import Cell
 
 _IT = r"(?:that|it|this|them|these|those|which)\b(?! (?:rank|node|job|run|gpu|attempt|process|time|had|was|were|ended|started|began|stopped|failed)\b)"
-_BACK = re.compile(
+_BACK = lazy.compile(
     rf"(?i)\b(?:(?P<late>(?:(?:right|shortly|soon|only|just|immediately|directly) )?after {_IT}|afterwards?|subsequently|thereafter|later(?! than\b))"
     rf"|(?P<early>(?:(?:right|shortly|just) )?before {_IT}|beforehand|earlier(?= *[,.;]| on\b|$)|ahead of {_IT}))"
 )
 """What is said with it came after, or before, what was told last."""
-_JOINS = re.compile(
+_JOINS = lazy.compile(
     r"(?i)\b(?:(?P<early>(?:(?:was|were|is|being) )?followed by|preced(?:ed|es|ing)(?! by\b))"
     r"|(?P<late>(?:(?:was|were|is) )?preceded by|follow(?:ed|s|ing)(?! by\b)|(?:once|as soon as|only when|only after)\b(?=[^,;.]*\b(?:had|was|were|ended|died)\b)))"
 )
 """What stands ahead came before, or after, what stands behind."""
-_ALONE = re.compile(r"(?i)\W*$|[,.;:]|\s+(?:at|on|in|within|after|later|next|then)\b")
+_ALONE = lazy.compile(r"(?i)\W*$|[,.;:]|\s+(?:at|on|in|within|after|later|next|then)\b")
 """Behind a word that takes no object: `rank * followed at *`."""
-_CUT = re.compile(r"[,;:.]\s+|\s[–—]\s|(?i:\b(?:and|but|while|whereas)\b)")
-_AT = re.compile(r"(?i)[^.;:]{0,24}?,? (?:only )?(?:at|on) ")
-_FIRST = re.compile(r"(?i)\b(?:came |was |is |comes )?(?P<w>first)\b(?= *[,;.]| and\b)")
-_STARTED = re.compile(r"(?i)\b(?:start\w*|beg[aiu]n\w*|launch\w*)\b")
+_CUT = lazy.compile(r"[,;:.]\s+|\s[–—]\s|(?i:\b(?:and|but|while|whereas)\b)")
+_AT = lazy.compile(r"(?i)[^.;:]{0,24}?,? (?:only )?(?:at|on) ")
+_FIRST = lazy.compile(r"(?i)\b(?:came |was |is |comes )?(?P<w>first)\b(?= *[,;.]| and\b)")
+_STARTED = lazy.compile(r"(?i)\b(?:start\w*|beg[aiu]n\w*|launch\w*)\b")
 _OF_ROW = ("own_ts", "checkpoint_ts", "risen_ts", "signal_ts", "event_ts", "printed_ts", "since_ts", "first_ts", "ts")
 """Times of what a row is about, the more exact first."""
 _SECOND = timedelta(seconds=1)
@@ -63,7 +64,7 @@ def sequences(text: str, ledger: Ledger) -> Iterator[Told]:
         begin = max((c for c in cuts if c < word.start()), default=0)
         behind = [g for g in groups if g.start >= word.end()]
         alone = word[0].lower() == "followed" and bool(_ALONE.match(own, word.end()))
-        back = word.re is _BACK or alone
+        back = word.re.pattern == _BACK.pattern or alone
         ahead = [g for g in groups if g.end <= (begin if back else word.start())]
         behind = [g for g in groups if g.start >= begin] if back else behind
         if not ahead or not behind:

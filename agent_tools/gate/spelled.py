@@ -5,25 +5,24 @@ The cell has to be the count of that very thing, by its column's name.
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause
 from agent_tools.gate.grounds import NUMBER_WORDS
 from agent_tools.gate.scope import narrowed, whole
 from agent_tools.gate.words import singular
 from agent_tools.references import HOLE
+from store import lazy
 
 _NUMBER = "|".join(sorted(NUMBER_WORDS, key=len, reverse=True)) + "|single"
-_SPELLED = re.compile(
+_SPELLED = lazy.compile(
     rf"(?i)\b(?P<lead>(?:only|just|exactly|all|all of the|all the) (?:a )?)?(?P<n>{_NUMBER}) (?:different |distinct )?(?P<noun>[a-z]+)(?P<only> only)?\b(?!-)"
 )
-_HEDGED = re.compile(
+_HEDGED = lazy.compile(
     r"(?i)\b(?:at least|at most|more than|fewer than|less than|nearly|almost|about|around|roughly|over|under|up to|another|other|no|not|all but"
     r"|or|than|every|each|first|last|next|than|to|and|rank|node|gpu|step|-)\s*$"
 )
-_OF_CITED = re.compile(rf"(?i)^\W*(?P<n>{_NUMBER[:-7]}) of (?:its|the|the job's) (?P<of>{HOLE}+) (?P<noun>[a-z]+)\b")
-_RESTATED = re.compile(
+_OF_CITED = lazy.compile(rf"(?i)^\W*(?P<n>{_NUMBER[:-7]}) of (?:its|the|the job's) (?P<of>{HOLE}+) (?P<noun>[a-z]+)\b")
+_RESTATED = lazy.compile(
     rf"(?i)\b(?P<n>{_NUMBER[:-7]}) of (?:the |its )?(?P<m>{_NUMBER[:-7]}) [a-z]+\b[^{HOLE};]*?\((?P<a>{HOLE}+) (?:out )?of (?P<b>{HOLE}+)\)"
 )
 """`Three of the four GPUs were spinning (* of *)`."""

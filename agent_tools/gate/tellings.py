@@ -19,30 +19,31 @@ from agent_tools.gate.order import at_end
 from agent_tools.gate.scope import held_by_job
 from agent_tools.gate.words import stem, stems
 from agent_tools.references import HOLE
+from store import lazy
 
-_PIECE = re.compile(r"(?i)[,;:]\s|\b(?:and|but|while|whereas|then)\b")
-_NEGATIVE = re.compile(r"(?i)\b(?:no|not|never|none|neither|nor|without|nobody)\b|n['’]t\b")
-_WORD = re.compile(r"[a-z]+")
+_PIECE = lazy.compile(r"(?i)[,;:]\s|\b(?:and|but|while|whereas|then)\b")
+_NEGATIVE = lazy.compile(r"(?i)\b(?:no|not|never|none|neither|nor|without|nobody)\b|n['’]t\b")
+_WORD = lazy.compile(r"[a-z]+")
 _FORMS = frozenset({"is", "was", "had", "has", "of", "in", "the", "at"})
 _AVERAGES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
-    (re.compile(r"(?i)\b(?:median|half of the \w+ took)\b"), re.compile(r"median|p50|middle")),
-    (re.compile(r"(?i)\b(?:mean|average[sd]?|averaging|typical(?:ly)?)\b"), re.compile(r"mean|avg|average|median")),
-    (re.compile(r"(?i)\b(?:in total|altogether|in all|the sum|combined)\b"), re.compile(r"total|sum|_all|all_")),
+    (lazy.compile(r"(?i)\b(?:median|half of the \w+ took)\b"), lazy.compile(r"median|p50|middle")),
+    (lazy.compile(r"(?i)\b(?:mean|average[sd]?|averaging|typical(?:ly)?)\b"), lazy.compile(r"mean|avg|average|median")),
+    (lazy.compile(r"(?i)\b(?:in total|altogether|in all|the sum|combined)\b"), lazy.compile(r"total|sum|_all|all_")),
 )
 """Words for a kind of average, and what the name or the description of such a column has."""
-_STATISTIC = re.compile(
+_STATISTIC = lazy.compile(
     r"(?:^|_)(?:mean|avg|average|median|p50|p9\d|max|min|highest|lowest|longest|shortest|peak|sum|total)(?:_|$)"
 )
-_AFTER = re.compile(r"(?i)\s*(after|later than|since|past)\b(?! all\b)")
-_BEFORE = re.compile(r"(?i)\s*(?:before|earlier than|ahead of|until|short of)\b(?P<what>[^,;.]*)")
-_OF_END = re.compile(
+_AFTER = lazy.compile(r"(?i)\s*(after|later than|since|past)\b(?! all\b)")
+_BEFORE = lazy.compile(r"(?i)\s*(?:before|earlier than|ahead of|until|short of)\b(?P<what>[^,;.]*)")
+_OF_END = lazy.compile(
     r"(?i)\b(?:end\w*|over|stop\w*|fail\w*|kill\w*|died|death|finish\w*|crash\w*|exit\w*|cancel\w*|complet\w*|terminat\w*|limit|time-?out|gone|then|it|that|this|preempt\w*)\b|^\W*$"
 )
 """What a job's end is called."""
-_EVERY = re.compile(
+_EVERY = lazy.compile(
     rf"(?i)\b(?P<w>all|every|each|both|(?<!of )(?<!than )(?<!to )(?<!as )(?<!with )(?<!against )the (?:average|typical|median))(?: of)?(?: the| its| these)?(?: [{HOLE}]+)? (?P<noun>ranks?|nodes?|gpus?|cards?|hosts?|machines?|attempts?|jobs?|users?|process(?:es)?)\b(?! (?:but|except|together|combined|in all)\b|['’]s)"
 )
-_THEY = re.compile(
+_THEY = lazy.compile(
     r"(?i)\W*(?:the (?P<noun>ranks|nodes|gpus|cards|hosts|machines|processes) (?:were|was|had|sat|stayed|ran|held|used|spent|peaked|averaged|drew|each)"
     r"|(?:the |this )?(?:job|run|training|it) (?:was|had been) (?:ended|killed|stopped|terminated))\b"
 )
@@ -59,33 +60,33 @@ _ROWS_OF = {
     "job": ("job_id",),
     "user": ("user",),
 }
-_SOFT = re.compile(
+_SOFT = lazy.compile(
     r"(?i)\b(?:up to|at most|at least|or (?:more|less|fewer)|between|most|least|highest|lowest|hottest|longest|first|last|total|more than|less than|no more|within|(?<!ended )(?<!killed )(?<!stopped )by|from)\b"
 )
 """Words by which one row's figure may be said of all: a bound, an extreme, a moment up to which it went."""
-_EITHER = re.compile(r"^(?:attempts|jobs|runs|processes|ranks) that (.* or .*)$")
+_EITHER = lazy.compile(r"^(?:attempts|jobs|runs|processes|ranks) that (.* or .*)$")
 _LINK = frozenset(stem(w) for w in ("were", "was", "are", "is", "their", "its", "a", "the", "of", "to"))
-_WHICH = re.compile(r"^(best|highest|lowest|min|max)_(\w+)$")
-_AT_EDGE = re.compile(
+_WHICH = lazy.compile(r"^(best|highest|lowest|min|max)_(\w+)$")
+_AT_EDGE = lazy.compile(
     r"(?i)^\W*(?:came|was|is|stood|fell|lay|occurred|was reached|was seen)(?: only| just| right)? (?:at|in|on|with) (?:the|its) (?:very )?(?P<e>end|last|final|start|beginning|first)\b"
 )
-_COMES = re.compile(
+_COMES = lazy.compile(
     rf"(?i)\b(?P<n>exception|traceback|xid|kill|signal|checkpoint|save|report|step|preemption|requeue|cancellation)\b[^{HOLE},;:]*\b(?:came|was|happened|occurred|fell|hit|struck|is|lay)\b[^{HOLE},;:]*$"
 )
 """What is said to have come some time before an end."""
 _STATIONS = ("step", "epoch", "checkpoint_ts", "risen_ts")
 """Columns that say where, or when, each of several came."""
 _SEVERAL = 2
-_FROM_ONE = re.compile(r"(?i)\b(?:began|begins?|started|starts|starting|beginning|onwards? from)\b[^,;:]{0,24}$")
-_TO_ONE = re.compile(r"(?i)\b(?:ended|ends|stopped|stops|ceased|finished|went on)\b[^,;:]{0,24}$")
+_FROM_ONE = lazy.compile(r"(?i)\b(?:began|begins?|started|starts|starting|beginning|onwards? from)\b[^,;:]{0,24}$")
+_TO_ONE = lazy.compile(r"(?i)\b(?:ended|ends|stopped|stops|ceased|finished|went on)\b[^,;:]{0,24}$")
 _COUNTERS = ("counter", "metric")
 _VALUES = ("value", "first_value", "last_value", "rise")
 """Columns of rows that each are of a counter, whose name says what the value is of."""
-_STARTED = re.compile(
+_STARTED = lazy.compile(
     rf"(?i)\b(?:loss|rate|norm|reward|accuracy)\b[^{HOLE},;:]*\b(?:(?P<b>started|began|starts|begins)|ended|finished|ends|finishes)(?: out| up| off)? (?:at|from|with|on) $"
 )
-_END_OF = re.compile(r"^(?P<e>first|start|last|end)_(?P<what>\w+)$")
-_OF_FLEET = re.compile(
+_END_OF = lazy.compile(r"^(?P<e>first|start|last|end)_(?P<what>\w+)$")
+_OF_FLEET = lazy.compile(
     r"(?i)\b(?:in total|together|between them|combined|altogether|(?:on|in|across) the (?:whole |entire )?(?:cluster|fleet)|(?:cluster|fleet)-wide)\b"
 )
 """Words by which a figure is told of all that there is."""

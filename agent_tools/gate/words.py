@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_|\d+")
+from store import lazy
+
+_CAMEL = lazy.compile(r"(?<=[a-z])(?=[A-Z])|_|\d+")
 _WHOLE = frozenset({"NaN", "NaNs"})
 
 
@@ -35,8 +37,8 @@ def singular(noun: str) -> str:
     return "process" if low.startswith("process") else low.removesuffix("s")
 
 
-_LISTED = re.compile(r"(?:^|: ?)(?:[a-z_0-9]+, )+(?:[a-z_0-9]+ or [a-z_ ]+|[a-z_0-9]+|\.\.\.)(?=$|;| where)")
-_SWEEPING = re.compile(r"(?i)\b(?:all|every|each|both|only|none|any)\b")
+_LISTED = lazy.compile(r"(?:^|: ?)(?:[a-z_0-9]+, )+(?:[a-z_0-9]+ or [a-z_ ]+|[a-z_0-9]+|\.\.\.)(?=$|;| where)")
+_SWEEPING = lazy.compile(r"(?i)\b(?:all|every|each|both|only|none|any)\b")
 
 
 def telling(doc: str, *, text: bool) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from typing import Any
 
@@ -14,27 +13,28 @@ from agent_tools.questions.lookup_says import asked, node_victims
 from agent_tools.questions.several import COMPARED
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
+from store import lazy
 
 MAX_NODES, MAX_EACH = 4, 5
-_JOBS = re.compile(r"(?i)\b(?:(?:which|what|list|show|any) (?:\w+ )?(?:jobs|runs)|who|ran|running|runs on)\b")
-_BOTH = re.compile(r"(?i)\bboth\b")
+_JOBS = lazy.compile(r"(?i)\b(?:(?:which|what|list|show|any) (?:\w+ )?(?:jobs|runs)|who|ran|running|runs on)\b")
+_BOTH = lazy.compile(r"(?i)\bboth\b")
 _NONE_THERE = "No job of that time ran on a node that is named there."
 _NONE_OF_BOTH = "No job is in the store that ran on all of these nodes."
 _NOBODY_NOW = "No job is recorded as running on this node."
 _NOBODY_THEN = "No job that ran on this node in that time is in the store."
-_NOW = re.compile(
+_NOW = lazy.compile(
     r"(?i)\b(?:is|are|now|currently|right now|at the moment)\b.*\b(?:running|runs?|on)\b|\bruns? (?:now|on)\b|\brunning\b"
 )
-_STATE = re.compile(
+_STATE = lazy.compile(
     r"(?i)\b(?:why|when|since when|how long|who|what)\b.*\b(?:down|drain\w*|out of service|offline|unavailable|reserved|rebooted|(?:come|came|be|was|go|went) (?:back|up))\b"
     r"|\b(?:was|were)\b.{0,40}\b(?:down|drain\w*|out of service|offline|unavailable)\b"
 )
-_PAST = re.compile(r"(?i)\b(?:history|past|gone through|track record)\b")
-_KILLED = re.compile(r"(?i)\bkill\w*\b")
-_WHOM_ON = re.compile(
+_PAST = lazy.compile(r"(?i)\b(?:history|past|gone through|track record)\b")
+_KILLED = lazy.compile(r"(?i)\bkill\w*\b")
+_WHOM_ON = lazy.compile(
     r"(?i)\bwho(?:se|['’]s)?\b.{0,40}\b(?:us(?:es|ing|ed)|ha(?:s|ve|d)|hold(?:s|ing)|occup\w+|got)\b|\bwho(?:se|['’]s)?\b.{0,40}\bon\b|\b(?:what|which jobs?|anything|something|anybody|anyone)(?:['’]s)?\b.{0,20}\b(?:is|are|runs?|running)\b.{0,20}\bon\b"
 )
-_THEN = re.compile(r"(?i)\b(?:was|were|ran|had|did|been)\b")
+_THEN = lazy.compile(r"(?i)\b(?:was|were|ran|had|did|been)\b")
 
 
 def of_nodes(deps: Deps, nodes: list[str], question: str, times: dict[str, Any], unknown: Collection[str] = ()) -> Said:

@@ -51,13 +51,14 @@ from agent_tools.questions.lookup_job import families_named
 from agent_tools.questions.lookup_says import MAX_JUDGED, asked, counted, drafted
 from agent_tools.questions.whom import MAX_KNOWN, named_in, several_in
 from agent_tools.tools.base import Deps
+from store import lazy
 
-_MANY = re.compile(
+_MANY = lazy.compile(
     r"(?i)\b(?:jobs|users|people|who (?:(?:is|are) (?:wast|us|hold)\w+|has|have|had|wast\w+|los\w+)|which (?:users?|partitions?|days?|famil\w+)|fleet|clusters?"
     r"|any (?:nodes?|hosts?|users?|jobs?)|(?:per|by|each|every) (?:user|node|partition|day|family)|nodes (?:(?:fail|break|kill)\w*|are|were|went|got))\b"
 )
 """Words of a question that is about more than one job, even while one is open."""
-_MOST = re.compile(
+_MOST = lazy.compile(
     r"(?i)\b(?:top|worst)(?: \w+)? (?:nodes?|hosts?|machines?|servers?)\b|\b(?:which|what) (?:nodes?|hosts?|machines?|servers?)\b.{0,60}\b(?:most|worst|often|repeatedly)|\bmost (?:common|frequent)\w*"
     r"|\b(?:a|any|same|one|single) (?:node|host|machine|server)\b.{0,60}\b(?:twice|again|repeatedly|more than (?:one|once)|several|multiple)\b"
 )
@@ -81,40 +82,40 @@ _STATES: tuple[tuple[str, str], ...] = (
     ("PENDING", r"\b(?:pending|waiting|waits?|queued|the queue)\b"),
     ("RUNNING", r"\brunning\b|\bright now\b|\bcurrently\b|\bat the moment\b"),
 )
-_TROUBLE = re.compile(
+_TROUBLE = lazy.compile(
     r"(?i)\bnodes?\b.*\b(?:down|drain\w*|out of service|not responding|unavailable|broken|in trouble)\b"
     r"|\b(?:down|drain\w*|out of service|not responding|unavailable|broken)\b.*\bnodes?\b"
 )
-_CARDS = re.compile(
+_CARDS = lazy.compile(
     r"(?i)\bs?xids?\b|\becc\b|\b(?:gpus?|cards?)\b.*\b(?:events?|errors?|faults?|trouble|fell off|fallen off|broken?|broke|bad|faulty|died|fail\w*)\b"
     r"|\b(?:bad|faulty|broken|dead|worst) (?:gpus?|cards?)\b|\b(?:gpus?|cards?) (?:is|are) the worst\b"
 )
-_UNJUDGED = re.compile(
+_UNJUDGED = lazy.compile(
     r"(?i)\b(?:no|without|lack\w*|missing) (?:a |any |their )?(?:stored )?verdicts?\b|\bnot (?:yet )?(?:examined|judged)\b"
 )
-_WASTERS = re.compile(r"(?i)\b(?:jobs|runs)\b.*\bwast\w*|\bwast\w*\b.*\b(?:jobs|runs)\b")
-_ONE_JOB = re.compile(r"(?i)\b(?:job|run|attempt)\b")
-_PLAIN = re.compile(r"(?i)\b(?:jobs?|runs|attempts)\b")
-_RAN = re.compile(r"(?i)\b(?:jobs?|runs|attempts)\b.{0,30}\b(?:ran|run|been)\b.{0,12}\bon\b")
-_NOW = re.compile(r"(?i)\b(?:is|are|still|now|currently)\b")
-_COMPLETED = re.compile(r"(?i)\b(?:succe\w*|complet\w*|finish\w*|went well|pass(?:ed)?|all right)\b")
+_WASTERS = lazy.compile(r"(?i)\b(?:jobs|runs)\b.*\bwast\w*|\bwast\w*\b.*\b(?:jobs|runs)\b")
+_ONE_JOB = lazy.compile(r"(?i)\b(?:job|run|attempt)\b")
+_PLAIN = lazy.compile(r"(?i)\b(?:jobs?|runs|attempts)\b")
+_RAN = lazy.compile(r"(?i)\b(?:jobs?|runs|attempts)\b.{0,30}\b(?:ran|run|been)\b.{0,12}\bon\b")
+_NOW = lazy.compile(r"(?i)\b(?:is|are|still|now|currently)\b")
+_COMPLETED = lazy.compile(r"(?i)\b(?:succe\w*|complet\w*|finish\w*|went well|pass(?:ed)?|all right)\b")
 _ABOUT_ALL = (of_most, of_slow_nodes, of_free, of_holders, of_suspects, of_sources, of_waits, of_held)
-_QUEUE = re.compile(
+_QUEUE = lazy.compile(
     r"(?i)\b(?:the queue|what (?:is|are) (?:running|pending|waiting)|who (?:is|are) (?:running|waiting))\b"
 )
-_OF_GPUS = re.compile(r"(?i)gpu|\bbus(?:y|ier|iest)\b|\butili[sz]\w*")
-_AGAIN = re.compile(r"(?i)\bmore than (?:one|1) attempts?\b|\bseveral attempts\b|\brestart\w*")
-_MEANING = re.compile(
+_OF_GPUS = lazy.compile(r"(?i)gpu|\bbus(?:y|ier|iest)\b|\butili[sz]\w*")
+_AGAIN = lazy.compile(r"(?i)\bmore than (?:one|1) attempts?\b|\bseveral attempts\b|\brestart\w*")
+_MEANING = lazy.compile(
     r"(?i)^\W*what (?:does|do) .{1,60} mean\W*$|^\W*what(?: is|['’]s) (?:an? )?(?:s?xid \d+|[a-g][1-4]|u0)\W*$|^\W*how (?:do|can) (?:i|we) (?:use|ask)\b"
 )
 """A question for what a word means, which is none for where it occurred."""
-_AVERAGE = re.compile(r"(?i)\b(?:average|mean|overall|in all|on the whole|of all|whole)\b")
-_WASTED = re.compile(r"(?i)\bwast\w*")
+_AVERAGE = lazy.compile(r"(?i)\b(?:average|mean|overall|in all|on the whole|of all|whole)\b")
+_WASTED = lazy.compile(r"(?i)\bwast\w*")
 _USED_BY = frozenset({"user", "node", "partition", "name", "day"})
-_FAMILY = re.compile(r"\b([A-G][1-4]|U0)\b")
+_FAMILY = lazy.compile(r"\b([A-G][1-4]|U0)\b")
 _NONE_THEN = "No job that these words name is in the store for that time."
 _NOTHING_FOUND = "Nothing of that kind is found on those that were examined now."
-_GENERAL = re.compile(
+_GENERAL = lazy.compile(
     r"(?i)\b(?:news?|status|summary|summari[sz]e|report|overview|going on|anything|everything|happen\w*|problems?|troubles?|issues?|outages?|broke\w*|fleet|clusters?)\b"
 )
 """Words for all that there is, which name nothing of it."""

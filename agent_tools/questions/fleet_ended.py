@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from signal import Signals
@@ -15,21 +14,22 @@ from agent_tools.questions.fleet_use import MAX_SAID, Said
 from agent_tools.questions.lookup_says import asked
 from agent_tools.questions.when import window
 from agent_tools.tools.base import Deps
+from store import lazy
 
-_LAST = re.compile(
+_LAST = lazy.compile(
     r"(?i)\b(?:last|latest|newest|(?:most )?recent)\s+(?:(?P<n>\d{1,3})\s+)?(?:\w+ ){0,2}(?:jobs?|runs?|attempts?)\b"
     r"|\b(?P<m>\d{1,3})\s+(?:last|latest|newest|(?:most )?recent)\b|\b(?:run|submit\w*|launch\w*)\s+last\b"
 )
-_SEVERAL, _FEW = re.compile(r"(?i)\b(?:jobs|runs|attempts)\b"), 3
-_STATUS = re.compile(
+_SEVERAL, _FEW = lazy.compile(r"(?i)\b(?:jobs|runs|attempts)\b"), 3
+_STATUS = lazy.compile(
     r"(?i)\b(?:(?:exit|return)[ -]?(?:code|status)|exited with(?: code| status)?|rc)\s*[=:]?\s*(\d{1,3})\b"
 )
-_SIGNAL = re.compile(r"(?i)\b(sig[a-z]{2,6})\b|\bsignal\s+(\d{1,2})\b")
-_TIME = re.compile(
+_SIGNAL = lazy.compile(r"(?i)\b(sig[a-z]{2,6})\b|\bsignal\s+(\d{1,2})\b")
+_TIME = lazy.compile(
     r"(?i)\b(?:(?:this|last|past) (?:week|month|year)|today|yesterday|last night"
     r"|(?:in )?(?:january|february|march|april|may|june|july|august|september|october|november|december))\b"
 )
-_BESIDE = re.compile(r"(?i)\b(?:compar\w*|versus|vs|than|or|difference)\b")
+_BESIDE = lazy.compile(r"(?i)\b(?:compar\w*|versus|vs|than|or|difference)\b")
 _NONE_THEN = "No job that these words name is in the store for either time."
 
 

@@ -11,14 +11,15 @@ from agent_tools.questions.fleet_picked import ALL, AMOUNT, NONE, as_said
 from agent_tools.questions.fleet_use import MAX_SAID, Said, declined
 from agent_tools.questions.lookup_says import asked
 from agent_tools.tools.base import Deps
+from store import lazy
 
 _TIME = r"(?:times?|how long|long(?:er|est)?|shortest|average|mean|median|most|hours?|minutes?|delay\w*)"
 _QUEUED = r"(?:wait\w*|queu\w*|pend(?:ing|ed))"
-_WAITS = re.compile(rf"(?i)\b{_TIME}\b.{{0,60}}\b{_QUEUED}\b|\b{_QUEUED}\b.{{0,30}}\b{_TIME}\b")
-_HELD = re.compile(r"(?i)\b(?:gpu|card|compute)[- ]?(?:hours?|time|minutes?|days?)\b")
-_OTHERWISE = re.compile(r"(?i)\b(?:wast\w*|idl\w*|unused|lost|los(?:e|ing)|thrown)\b")
-_WHO = re.compile(r"(?i)\bwho(?:se)?\b")
-_JOBS = re.compile(
+_WAITS = lazy.compile(rf"(?i)\b{_TIME}\b.{{0,60}}\b{_QUEUED}\b|\b{_QUEUED}\b.{{0,30}}\b{_TIME}\b")
+_HELD = lazy.compile(r"(?i)\b(?:gpu|card|compute)[- ]?(?:hours?|time|minutes?|days?)\b")
+_OTHERWISE = lazy.compile(r"(?i)\b(?:wast\w*|idl\w*|unused|lost|los(?:e|ing)|thrown)\b")
+_WHO = lazy.compile(r"(?i)\bwho(?:se)?\b")
+_JOBS = lazy.compile(
     r"(?i)\b(?:which|what|top|longest|biggest|list|show|any)\b.{0,20}\b(?:jobs?|runs?)\b|\b(?:per|by|each|every) job\b"
 )
 _NOBODY_WAITED = "Of no such job it is known how long it waited."
@@ -39,16 +40,16 @@ _KINDS: tuple[tuple[str, str, str, str], ...] = (
     ),
 )
 """Words of a question, the column of `node_gpus` by which the GPUs stand in order, how it is said, and what must be known for it."""
-_NO_MEASURE = re.compile(
+_NO_MEASURE = lazy.compile(
     r"(?i)\b(?:out of|host|system|cpu|jobs|runs|ran|fail\w*|crash\w*|kill\w*|throttl\w*|errors?|leak\w*)\b"
 )
-_MOST = re.compile(
+_MOST = lazy.compile(
     r"(?i)\b(?:(?:hot|warm|cool)test|highest|most|max\w*|top|too hot|overheat\w*)\b.*\b(?:nodes?|hosts?|machines?|servers?|gpus?|cards?|cluster|fleet)\b"
     r"|\b(?:nodes?|hosts?|machines?|servers?|gpus?|cards?)\b.*\b(?:hottest|warmest|highest|most|too hot|overheat\w*)\b|\b(?:above|over|more than) \d+|\bhottest\b"
 )
-_OF_ONE = re.compile(r"(?i)\b(?:jobs?|ranks?|runs?|attempts?|process\w*|users?|steps?)\b")
-_NOW = re.compile(r"(?i)\b(?:now|currently|at the moment|is|are)\b")
-_ABOVE = re.compile(r"(?i)\b(?:above|over|more than)\s+(\d{1,5})\b")
+_OF_ONE = lazy.compile(r"(?i)\b(?:jobs?|ranks?|runs?|attempts?|process\w*|users?|steps?)\b")
+_NOW = lazy.compile(r"(?i)\b(?:now|currently|at the moment|is|are)\b")
+_ABOVE = lazy.compile(r"(?i)\b(?:above|over|more than)\s+(\d{1,5})\b")
 _NOWHERE = "Nothing of the kind is recorded of a GPU of any node in that time."
 _NOT_MEASURED = "Nothing of the kind is recorded of a GPU of this node in that time."
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
 from agent_tools.evidence import Evidence
 from agent_tools.questions.fleet_use import MAX_SAID, of_user
+from store import lazy
 
 FAILED = frozenset({"FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE"})
 """Slurm's states of an attempt that failed, as `fleet_tally` counts them."""
-FAILED_WORDS = re.compile(r"(?i)\b(?:fail\w*|crash\w*|died|broke\w*|break(?:s|ing)?|went wrong|in trouble)\b")
+FAILED_WORDS = lazy.compile(r"(?i)\b(?:fail\w*|crash\w*|died|broke\w*|break(?:s|ing)?|went wrong|in trouble)\b")
 """Words of a question that are for those."""
-HOW_MANY = re.compile(r"(?i)\bhow (?:many|much|often)\b|\bcount\b|\bnumber of\b")
+HOW_MANY = lazy.compile(r"(?i)\bhow (?:many|much|often)\b|\bcount\b|\bnumber of\b")
 """Words of a question for a number, and not for the jobs themselves."""
 
 

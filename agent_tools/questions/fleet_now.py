@@ -3,7 +3,6 @@ in trouble, and which nodes to look at."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from agent_tools.evidence import Evidence
@@ -13,29 +12,30 @@ from agent_tools.questions.lookup_says import asked, node_victims
 from agent_tools.questions.meanings import XID
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
+from store import lazy
 
-_FREE = re.compile(
+_FREE = lazy.compile(
     r"(?i)\b(?:free|available|idle|unallocated)\b.*\b(?:nodes?|hosts?|machines?|servers?|gpus|cards)\b"
     r"|\b(?:nodes|hosts|machines|servers|how many gpus|which gpus|any gpus)\b.*\b(?:free|available|idle|unallocated)\b"
 )
-_USED = re.compile(r"(?i)\b(?:jobs?|runs?|users?|people|who|whose|left|were|was|most|utili[sz]\w*|busy)\b")
-_HOLDS = re.compile(
+_USED = lazy.compile(r"(?i)\b(?:jobs?|runs?|users?|people|who|whose|left|were|was|most|utili[sz]\w*|busy)\b")
+_HOLDS = lazy.compile(
     r"(?i)\bwho\b.{0,30}\b(?:us(?:es|ing)|hold(?:s|ing)|ha(?:s|ve)|occup\w+)\b.{0,20}\bgpus\b"
     r"|\bwho\b.{0,10}\b(?:is|are)\b.{0,10}\b(?:us|occupy|hold)ing\b.{0,20}\b(?:clusters?|nodes|machines|cards)\b"
     r"|\bgpus\b.{0,30}\b(?:(?:per|by|each) (?:user|partition)|(?:in use|used|held|occupied) by (?:whom|users?|which users?))\b"
 )
-_DRAIN = re.compile(
+_DRAIN = lazy.compile(
     r"(?i)\b(?:should|shall|must|which|what)\b.*\bnodes?\b.*\b(?:drain|take out|exclude|avoid|look at|check|repair|replace)\b"
     r"|\b(?:drain|exclude|avoid)\b.*\bwhich nodes?\b|\bwhich nodes?\b.*\b(?:suspicious|suspect|unhealthy|worst)\b"
 )
-_WELL = re.compile(
+_WELL = lazy.compile(
     r"(?i)^\W*(?:(?:is|are) )?(?:the |our |my )?(?:whole )?(?:clusters?|fleet|everything|all|things|all nodes)\b.{0,30}\b(?:ok(?:ay)?|fine|healthy|good|well|sound|in order|all right)\W*$"
 )
-_FIT = re.compile(
+_FIT = lazy.compile(
     r"(?i)\b(?:healthy|unhealthy|health|ok(?:ay)?|fine|sound|bad|broken|trust\w*|suspicious|suspect|faulty|defective|in order)\b"
     r"|\b(?:should|shall|must|can|may)\b.*\b(?:drain|take out|exclude|avoid|replace|repair|use|trust)\b"
 )
-_SOURCES = re.compile(
+_SOURCES = lazy.compile(
     r"(?i)\b(?:collectors?|telemetry|exporters?|sources)\b|\b(?:anything|something|data|metrics?|samples?) (?:is |are |still )*(?:stale|late|missing)\b"
     r"|\b(?:is|are) (?:anything|something|the data|the metrics|any data) (?:stale|late|missing|behind)\b"
 )
@@ -168,9 +168,9 @@ def _suspects(deps: Deps, limits: dict[str, str]) -> Said:
     return said or [_NOTHING], [*tables, *card_ids, *down_ids, *slow_ids]
 
 
-_XIDS = re.compile(r"(?i)\bs?xids?\b")
-_OFF, _OFF_THE_BUS = re.compile(r"(?i)\bf[ae]ll(?:en|s)? off\b"), 79
-_ECC = re.compile(r"(?i)\becc\b|\b(?:row|page)s? (?:remap|retire)\w*|\bmemory errors?\b")
+_XIDS = lazy.compile(r"(?i)\bs?xids?\b")
+_OFF, _OFF_THE_BUS = lazy.compile(r"(?i)\bf[ae]ll(?:en|s)? off\b"), 79
+_ECC = lazy.compile(r"(?i)\becc\b|\b(?:row|page)s? (?:remap|retire)\w*|\bmemory errors?\b")
 _AMONG = 20_000
 """Events among which those of one kind are looked for: that there is none is only said where all were read."""
 _NO_SUCH_EVENT = "No event of that kind is recorded of a GPU there."

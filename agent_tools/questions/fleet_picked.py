@@ -9,6 +9,7 @@ from agent_tools.questions.fleet_lines import ended
 from agent_tools.questions.fleet_use import MAX_SAID, of_user
 from agent_tools.questions.lookup_says import asked
 from agent_tools.tools.base import Deps
+from store import lazy
 
 LONGEST = r"\blong(?:est|er)\b(?:[ -]running\b)?|\bmost time\b"
 EXTREMES: tuple[tuple[str, str, int, str], ...] = (
@@ -25,7 +26,7 @@ EXTREMES: tuple[tuple[str, str, int, str], ...] = (
     ),
 )
 """Words for the one job that stands out, the column in which it does, which end of it, and how that is said."""
-AMOUNT = re.compile(
+AMOUNT = lazy.compile(
     r"(?i)\b(?:(?P<how>more than|longer than|over|above|at least|less than|shorter than|fewer than|under|below|at most) (?P<n>\d{1,6}) (?P<gpu>gpu[ -]?(?=h))?(?P<of>gpus?|nodes?|hours?|h|minutes?|min|days?)"
     r"|(?:us(?:e|es|ed|ing)|with|on|of|for|ha(?:s|ve|d)|h[oe]lds?|holding|need\w*|request\w*|got|exactly|all|jobs|runs|any) (?:exactly |just |only )?(?P<exactly>\d{1,6})[ -](?P<unit>gpus?|nodes?))\b(?![ -](?:hours?|h\b|time))"
 )

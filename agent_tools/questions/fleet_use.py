@@ -9,26 +9,27 @@ from agent_tools.evidence import Evidence
 from agent_tools.questions.lookup_says import asked
 from agent_tools.tools.base import Deps
 from agent_tools.viewer import Guarded
+from store import lazy
 
 MAX_SAID = 8
 Said = tuple[list[str], list[str]]
 """Sentences, and the ids of the tables that they are from."""
 
-_USE = re.compile(r"(?i)\b(?:utili[sz]\w*|busy|busier|busiest|idle|idled|idling|unused)\b")
-_IDLE = re.compile(r"(?i)\b(?:idle|idled|idling|unused)\b")
-_BUSIEST = re.compile(r"(?i)\b(?:busiest|busier|best|highest|fully)\b")
-_HOURS = re.compile(r"(?i)\b(?:hours?|wast\w*|most)\b")
-_SLOW = re.compile(
+_USE = lazy.compile(r"(?i)\b(?:utili[sz]\w*|busy|busier|busiest|idle|idled|idling|unused)\b")
+_IDLE = lazy.compile(r"(?i)\b(?:idle|idled|idling|unused)\b")
+_BUSIEST = lazy.compile(r"(?i)\b(?:busiest|busier|best|highest|fully)\b")
+_HOURS = lazy.compile(r"(?i)\b(?:hours?|wast\w*|most)\b")
+_SLOW = lazy.compile(
     r"(?i)\b(?:slow\w*|straggl\w*|throttl\w*|lag\w*)\b.*\b(?:nodes?|hosts?|machines?|servers?)\b"
     r"|\b(?:nodes?|hosts?|machines?|servers?)\b.*\b(?:slow\w*|straggl\w*|throttl\w*|lag\w*)\b"
 )
-_FLEET = re.compile(
+_FLEET = lazy.compile(
     r"(?i)\b(?:jobs|users|fleet|clusters?|any job|all nodes|this (?:week|month|year)|today|yesterday)\b"
 )
-_LAST = re.compile(r"(?i)\b(?:last|latest|newest|most recent\w*)\b")
-_NAMED = re.compile(r"\b([A-Z]\w*(?:Error|Exception|Warning))\b")
-_QUOTED = re.compile(r"(?<!\w)[\"“`']([^\"”`']{3,80})[\"”`'](?!\w)")
-_SAYS = re.compile(
+_LAST = lazy.compile(r"(?i)\b(?:last|latest|newest|most recent\w*)\b")
+_NAMED = lazy.compile(r"\b([A-Z]\w*(?:Error|Exception|Warning))\b")
+_QUOTED = lazy.compile(r"(?<!\w)[\"“`']([^\"”`']{3,80})[\"”`'](?!\w)")
+_SAYS = lazy.compile(
     r"(?i)\b(?:print\w*|log(?:s|ged)?|say|says|said|mention\w*|contain\w*|with|see|saw|seen|had|have|has|got|hit|raised?|threw)\b"
 )
 _TIMED_OUT = r"tim(?:ed|e|ing)?[ -]?outs?"

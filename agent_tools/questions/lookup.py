@@ -33,34 +33,33 @@ from agent_tools.questions.whom import job_named, named_in, names_some, one_name
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
 from agent_tools.verdict import Claim, Draft, Missing
+from store import lazy
 from store.result import StoreError
 
 _MODEL = "a language model (--model)"
-_CALLED = re.compile(r"\b(?:nodes?|hosts?|machine|server)\s+([A-Za-z][\w.-]*\w)", re.I)
-_NODE = re.compile(r"(?<![\w.-])([A-Za-z][A-Za-z_-]*\d[\w.-]*\w|[A-Za-z]{1,12}\d{1,5})(?![\w-])")
-_NO_NODE = re.compile(
+_CALLED = lazy.compile(r"\b(?:nodes?|hosts?|machine|server)\s+([A-Za-z][\w.-]*\w)", re.I)
+_NODE = lazy.compile(r"(?<![\w.-])([A-Za-z][A-Za-z_-]*\d[\w.-]*\w|[A-Za-z]{1,12}\d{1,5})(?![\w-])")
+_NO_NODE = lazy.compile(
     r"(?i)(?:[a-gu]\d|[ab][1-8]00|a[134]0|h(?:20|100|200|800)|v100|p100|t4|l4|l40s?|g[bh]200|gb300|mi\d+x?|fp\d+|bf\d+|tf32|int\d+"
     r"|xid-?\d+|ranks?\d+|gpus?\d+|jobs?\d+|e\d+|utf-?\d+|epoch\d+|step\d+)"
 )
 """What looks like a node's name and is a GPU's, a number format's or ours."""
-_LETTERS = re.compile(r"\d.*")
-_PLAIN = frozenset(
-    {"is", "was", "as", "the", "that", "went", "did", "has", "had", "kill", "killed", "states", "state", "names"}
-)
-_TYPED = re.compile(r"\[\[[^\[\]]{0,80}\]\]")
-_JOB = re.compile(r"\bjob\s+#?(\d{1,10}(?:_\d{1,7}|\+\d{1,4})?)\b", re.I)
-_JOB_ALONE = re.compile(r"(?i)\W*(?:job\s+)?#?\d{1,10}(?:_\d{1,7}|\+\d{1,4})?\W*")
-_RANK = re.compile(r"\branks?\s+#?(\d{1,6})\b", re.I)
-_VICTIMS = re.compile(
+_LETTERS = lazy.compile(r"\d.*")
+_PLAIN = frozenset("is was as the that went did has had kill killed states state names".split())  # noqa: SIM905
+_TYPED = lazy.compile(r"\[\[[^\[\]]{0,80}\]\]")
+_JOB = lazy.compile(r"\bjob\s+#?(\d{1,10}(?:_\d{1,7}|\+\d{1,4})?)\b", re.I)
+_JOB_ALONE = lazy.compile(r"(?i)\W*(?:job\s+)?#?\d{1,10}(?:_\d{1,7}|\+\d{1,4})?\W*")
+_RANK = lazy.compile(r"\branks?\s+#?(\d{1,6})\b", re.I)
+_VICTIMS = lazy.compile(
     r"(?i)\b(?:kill\w*|fail\w*|crash\w*|br[eo]a?k\w*|died|lost|hit|bad|trouble\w*|problems?|issues?|victims?|responsible)\b"
 )
-_EARLIER = re.compile(
+_EARLIER = lazy.compile(
     r"(?i)\b(?:before the (?:restart|requeue|crash)|before (?:it|the job) (?:was )?re(?:started|queued)|first attempt|earlier attempt)\b"
 )
-_HAPPENED = re.compile(
+_HAPPENED = lazy.compile(
     r"(?i)\b(?:happen\w*|seen|occur\w*|known) (?:\w+ ){0,2}(?:before|again|earlier|previously|already)\b"
 )
-_FAR = re.compile(
+_FAR = lazy.compile(
     r"(?i)\bhow far\b|\b(?:reach|get to|got to|finish|complet)\w*\b|\b(?:progress|throughput|speed|step time)\b|\bhow many (?:steps|epochs|iterations)\b"
 )
 TOPICS: tuple[tuple[str, str], ...] = (
@@ -119,7 +118,7 @@ _ONE = frozenset(
 )
 """Topics that only a job has."""
 
-_LEFT_OUT = re.compile(
+_LEFT_OUT = lazy.compile(
     r"(?i)\b(?:other than|except(?:ing)?|excluding|apart from|aside from|all but|but not|not (?:on|by|from|because|due)|(?:did|do)(?: not|n't) run on)\b"
     r"|(?:\b(?:not|never)|n't) (?:\w+ )?(?:fail\w*|crash\w*|complet\w*|finish\w*|succe\w*|s?cancel\w*|preempt\w*|requeue\w*|tim\w+ out|hang|hung|killed)\b"
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from agent_tools.evidence import Evidence
+from store import lazy
 
 _HIGHEST: tuple[tuple[str, str, str], ...] = (
     (r"\b(?:memory|vram|gib|full)\b", "peak_gib", "used the most memory, {peak_gib} at its sampled peak"),
@@ -17,7 +18,7 @@ _HIGHEST: tuple[tuple[str, str, str], ...] = (
     ),
 )  # fmt: skip
 """Words of a question, the column of `gpu_summary` in which a GPU stands out, and how that is said."""
-_BUSY = re.compile(r"(?i)\b(?:busy|busier|utili[sz]\w*|idle|unused|activ\w*|used|working|load)\b")
+_BUSY = lazy.compile(r"(?i)\b(?:busy|busier|utili[sz]\w*|idle|unused|activ\w*|used|working|load)\b")
 _LEAST, _MOST = "was the least busy", "was the busiest"
 
 

@@ -9,9 +9,10 @@ from agent_tools.evidence import Evidence
 from agent_tools.families.base import ruling
 from agent_tools.tools.base import Deps
 from agent_tools.verdict import Draft
+from store import lazy
 
 MAX_SAID = 6
-_WHETHER = re.compile(
+_WHETHER = lazy.compile(
     r"(?i)^\W*(?:so,? )?(?:was|were|is|are|did|could|can|has|had|does|do|why not|(?:which|what) (?:ranks?|gpus?|nodes?|process\w*) (?:is|was|are|were|got|hangs?|hung))\b|\b(?:the problem|to blame|at fault|responsible|ruled out)\b"
 )
 """A question that wants yes or no, and the grounds."""
@@ -42,14 +43,14 @@ _CAUSES: tuple[tuple[str, tuple[str, ...]], ...] = (
 )  # fmt: skip
 
 
-_NEXT = re.compile(
+_NEXT = lazy.compile(
     r"(?i)^\W*(?:should|shall|must) (?:i|we)\b|\b(?:what|which) (?:\w+ ){0,3}(?:should|shall|must) (?:i|we)\b|\bwhat (?:should|shall|can|could|do|must) (?:i|we|the user|they)\b|\bwhat (?:to do|now|next|helps)\b|\bnext steps?\b|\bremed\w+|\bworkaround"
     r"|\bhow (?:do|can|could|should|to) (?:(?:i|we|they|you) )?(?:fix|mend|solve|avoid|prevent|repair|get)\b|\b(?:fix|mend|repair|solve) (?:it|this|that)\b"
     r"|\b(?:re-?(?:submit|start|run|queue|launch|try)\w*|run (?:it|this) again)\b.*\?"
     r"|\b(?:can|could|should|may) (?:i|we|it|they) (?:be )?(?:resum\w*|continu\w*|go on)\b"
 )
 """A question for what to do now, and not for what happened."""
-_BEFORE = re.compile(r"(?i)\b(?:before|after|last|since|until|at|did|was|were|why|how often|how many times)\b")
+_BEFORE = lazy.compile(r"(?i)\b(?:before|after|last|since|until|at|did|was|were|why|how often|how many times)\b")
 
 
 def what_next(draft: Draft, question: str) -> list[str]:

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.cost import cost
 from agent_tools.families.base import ruling
 from agent_tools.questions.fleet import of_many
 from agent_tools.tools.base import Deps
 from agent_tools.verdict import Missing
+from store import lazy
 
 _OURS = r"(?:my|our|their|the (?:user|job)'?s?) (?:own )?(?:code|fault|job|program|script|bug|mistake|side|end)"
 _THEIRS = r"(?:cluster|hardware|nodes?|gpus?|machines?|systems?|infra\w*|platform|network|storage|admins?|operators?)"
-_WHOSE = re.compile(
+_WHOSE = lazy.compile(
     rf"(?i)\b(?:is|was) (?:it|this|that) {_OURS}\b|\b{_OURS} or (?:(?:is|was) it )?(?:the |your |a )?{_THEIRS}\b|\b{_THEIRS} or (?:(?:is|was) it )?{_OURS}\b"
     r"|\bwhose (?:fault|problem|mistake|doing)\b|\bwho(?:'s| is| was)? (?:to blame|at fault|responsible)\b"
     r"|\bwhom? (?:do|should|must|can) (?:i|we) (?:call|page|ask|tell|blame|talk)\b"
 )
-_SURE = re.compile(
+_SURE = lazy.compile(
     r"(?i)\b(?:how|are you) (?:sure|certain|confident|reliable)\b|\bconfidence\b|\bcan (?:i|we) (?:trust|rely)\b|\bdo you really\b"
 )
-_ELSE = re.compile(
+_ELSE = lazy.compile(
     r"(?i)\bwhat else (?:could|might|may|can|would|is|was) (?:it|this|that|be|have)\b|\b(?:something|anything) else\b|\bother (?:possible )?(?:causes?|explanations?|possibilit\w+|reasons?|suspects?)\b"
     r"|\balternativ\w+\b|\b(?:what|which) .{0,30}(?:ruled out|rule out|exclude\w*)\b"
 )
-_COST = re.compile(
+_COST = lazy.compile(
     r"(?i)\bhow (?:much|many|expensive)\b.*\b(?:lost|los[et]|wast\w*|cost\w*|gpu[- ]?hours?|thrown away)\b|\bgpu[- ]?hours?\b|\bwhat did (?:it|this|that) cost\b"
 )
-_ANOTHER_S = re.compile(r"(?i)\b(?:did|does|do|has|have|by) (?!(?:it|this|that|the|my|our|we|i)\b)\w+|\w['’]s\b")
+_ANOTHER_S = lazy.compile(r"(?i)\b(?:did|does|do|has|have|by) (?!(?:it|this|that|the|my|our|we|i)\b)\w+|\w['’]s\b")
 """Of somebody else than the open job."""
 _OF = {
     "job": "By the verdict it is a matter of the job, and not of the nodes or GPUs.",

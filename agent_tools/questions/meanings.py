@@ -10,19 +10,20 @@ from types import MappingProxyType
 from agent_tools.facts.xids import MEANINGS
 from agent_tools.verdict import FAMILIES
 from prompts import playbook
+from store import lazy
 
-_ASKED = re.compile(
+_ASKED = lazy.compile(
     r"(?i)^\W*(?:so |please |can you |could you |pls )*(?:what(?:['’]?s| is| are| does| do)?|whats|explain|define|tell me what|meaning of|describe)\b(?: (?:is|are|does|do|mean|a|an|by|meant|meaning|of))*\s+(?P<what>.{1,60}?)"
     r"(?:\s+(?:means?|stands? for|is|are))?(?=\W*$|,? and )"
 )
-_MEANT = re.compile(
+_MEANT = lazy.compile(
     r"(?i)\bmean(?:s|t|ing)?\b|\bstands? for\b|\b(?:define|explain)\b|\bwhat(?:['’]s| is)? (?:an? |xid|[a-g]\d\b)"
 )
 """A question for a word's meaning, whatever job is open."""
-XID = re.compile(r"(?i)\bs?xids?[ #:]{0,2}(\d{1,3})\b")
+XID = lazy.compile(r"(?i)\bs?xids?[ #:]{0,2}(\d{1,3})\b")
 """An XID by its number, in a question."""
-_FAMILY = re.compile(r"(?i)^(?:family |code |verdict )?([A-G][1-4]|U0)$")
-_STATUS = re.compile(r"(?i)\b(?:exit (?:code|status)|return code|status|code) (\d{1,3})\b")
+_FAMILY = lazy.compile(r"(?i)^(?:family |code |verdict )?([A-G][1-4]|U0)$")
+_STATUS = lazy.compile(r"(?i)\b(?:exit (?:code|status)|return code|status|code) (\d{1,3})\b")
 _TERMS: tuple[tuple[str, str], ...] = (
     (r"xids?(?: errors?| codes?)?", "An XID is the number by which the GPU's driver says in the kernel log what went wrong with a GPU, or with a program on it."),
     (r"ecc(?: errors?)?|ecc memory", "ECC is the GPU's own check of its memory: a corrected error costs nothing, an uncorrected one ends the program that used the memory."),

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from agent_tools.questions.answer import Reply
 from agent_tools.references import cited
 from agent_tools.verdict import Claim, Missing
+from store import lazy
 
 MOST = 4
-_END = re.compile(r"(?<=\?)\s+(?=\S)")
-_ASKS = re.compile(
+_END = lazy.compile(r"(?<=\?)\s+(?=\S)")
+_ASKS = lazy.compile(
     r"(?i)(?:wh(?:at|ich|o|ose|y|en|ere)|how|is|are|was|were|did|do|does|has|have|can|list|show|give|compare)\b"
 )
-_LED_IN = re.compile(r"(?i)^(?:and|also|then|so|but)[, ]+(?=\w)")
+_LED_IN = lazy.compile(r"(?i)^(?:and|also|then|so|but)[, ]+(?=\w)")
 _MAX_SHOWS, _MAX_OTHERS = 24, 12
 
 

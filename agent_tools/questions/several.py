@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
 from agent_tools.questions.lookup_job import attempts
 from agent_tools.questions.lookup_says import asked, drafted
 from agent_tools.tools.base import Deps
+from store import lazy
 
 MAX_JOBS = 4
 _ID = r"\d{1,10}(?:_\d{1,7}|\+\d{1,4})?"
-_LISTED = re.compile(
+_LISTED = lazy.compile(
     rf"(?i)\bjobs? #?{_ID}\b(?:(?:\s*,\s*|\s+)(?:(?:and|or|with|to|vs\.?|versus|against|from|than)\s+)?(?:jobs? )?#?{_ID}\b(?! \w+s\b))*"
 )
 """Jobs that are called so, one after the other; what counts steps or nodes is none."""
-COMPARED = re.compile(r"(?i)\b(?:compar\w*|differ\w*|versus|vs)\b")
-_NUMBER = re.compile(rf"(?<![\w.:-])#?({_ID})(?![\w.:-]*\w)")
+COMPARED = lazy.compile(r"(?i)\b(?:compar\w*|differ\w*|versus|vs)\b")
+_NUMBER = lazy.compile(rf"(?<![\w.:-])#?({_ID})(?![\w.:-]*\w)")
 
 
 _LEAD = (
@@ -25,13 +25,13 @@ _LEAD = (
 )
 _PLAIN_ID = r"\d{3,10}(?:_\d{1,7}|\+\d{1,4})?"
 _NO_UNIT = r"(?![\w.:/%-]*[\w%])(?!\s+(?:gpus|cards|nodes|hosts|jobs|runs|steps|epochs|hours|minutes|seconds|days|lines|samples|ranks|users|tokens|[GMKT]i?B|[hsW])\b)"
-_BARE = re.compile(rf"(?i){_LEAD}#?(?P<id>{_PLAIN_ID}){_NO_UNIT}")
+_BARE = lazy.compile(rf"(?i){_LEAD}#?(?P<id>{_PLAIN_ID}){_NO_UNIT}")
 """A number that stands where a job does: "why did 4812 fail?"."""
-_PAIR = re.compile(
+_PAIR = lazy.compile(
     rf"(?i){_LEAD}#?{_PLAIN_ID}(?:(?:\s*,\s*|\s+)(?:(?:and|or|vs\.?|versus)\s+)?#?{_PLAIN_ID}){{1,3}}{_NO_UNIT}"
 )
-_SAME = re.compile(r"(?i)\bsame\b")
-_YEAR = re.compile(r"(?:19|20)\d\d")
+_SAME = lazy.compile(r"(?i)\bsame\b")
+_YEAR = lazy.compile(r"(?:19|20)\d\d")
 
 
 def bare_job(question: str) -> str | None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import re
 
+from store import lazy
+
 _WORDS = (
     "yesterday", "today", "tonight", "overnight", "weekend", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
     "january", "february", "april", "august", "september", "october", "november", "december",
 )  # fmt: skip
 """March and May are near to common words."""
 _UNITS = ("hour", "week", "month", "year")
-_WORD = re.compile(r"(?<![\w.@/-])[A-Za-z]{3,12}(?![\w.@/-])")
-_BEFORE_UNIT = re.compile(r"(?i)\b(?:this|last|past|the|previous)\s+(?:\d{1,3}\s+|few\s+|couple of\s+)?$")
+_WORD = lazy.compile(r"(?<![\w.@/-])[A-Za-z]{3,12}(?![\w.@/-])")
+_BEFORE_UNIT = lazy.compile(r"(?i)\b(?:this|last|past|the|previous)\s+(?:\d{1,3}\s+|few\s+|couple of\s+)?$")
 _OTHERS = frozenset({"sundry", "tidy", "four", "mouth", "weak", "weekly", "monthly", "yearly", "hourly"})
 """Words of their own that are one slip away."""
 _MAX = 3

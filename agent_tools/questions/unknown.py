@@ -15,6 +15,7 @@ from agent_tools.references import cited
 from agent_tools.tools.base import Deps
 from agent_tools.untrusted import one_line
 from agent_tools.verdict import Claim
+from store import lazy
 from store.result import StoreError
 
 MAX_NAMES = 8
@@ -24,36 +25,36 @@ _ONE = r"[\"'`“]?([^\s\"`“”,;?!]+)[\"'`”]?"
 _LIST = rf"{_ONE}(?:(?:\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|vs\.?|versus|with|to|than|against)\s+){_ONE})?(?:(?:\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+){_ONE})?"
 _ON = r"\W*$| (?:fail|ran|run|in|on|since|this|last|that|are|were|have|did|wait|end)\w*\b"
 _LEAD = r"(?:of|by|from|for|in|on|at|to|with|and|than|does|do|did|has|had|is|was|are|were)"
-_USERS = re.compile(
+_USERS = lazy.compile(
     rf"(?i)(?:^\W*|\b{_LEAD} )(?:the )?users? (?:named |called )?{NO_USER}{_LIST}"
     rf"|\b(?:(?:jobs|runs|failures) (?:of|from)|(?:wait(?:ing)?|queue) times? (?:of|for)|gpu[- ]?(?:hours|time|usage) of) {NO_NAME}{_LIST}(?={_ON})"
     rf"|\b(?:jobs|runs) by {NO_NAME}{_ONE}(?={_ON})"
     rf"|(?<![\w.'’-]){NO_NAME}([a-z_][\w.'’-]*)['’]s (?:\w+ ){{0,2}}(?:jobs?|runs?|failures|gpu[- ](?:hours|time))\b"
     rf"|\b(?:did|does|has) {NO_NAME}([a-z_][\w.-]*\w) (?:run|submit\w*|launch\w*)\b"
 )
-_ODD_USER = re.compile(r"(?i)\busers? ([^\w\s].*?)\W?$")
+_ODD_USER = lazy.compile(r"(?i)\busers? ([^\w\s].*?)\W?$")
 """Whom no letter begins: what a shell or a database would be glad to take, and nobody's name."""
-_PARTITIONS = re.compile(
+_PARTITIONS = lazy.compile(
     rf"(?i)(?:^\W*|\b{_LEAD} )(?:the )?partitions? (?:named |called )?{NO_USER}{_LIST}|\b(?:the|in|on|of) {NO_NAME}([\w.-]*\w) partition\b"
 )
-_NAMES = re.compile(rf"(?i)\b(?:named|called) {_ONE}")
-_NODES = re.compile(rf"(?i)\b(?:nodes?|hosts?|machines?|servers?) {NO_NAME}{_LIST}")
-_COMPARED = re.compile(
+_NAMES = lazy.compile(rf"(?i)\b(?:named|called) {_ONE}")
+_NODES = lazy.compile(rf"(?i)\b(?:nodes?|hosts?|machines?|servers?) {NO_NAME}{_LIST}")
+_COMPARED = lazy.compile(
     rf"(?i)\b(?:compare|between|difference between) (?:the )?(?:jobs? |nodes? |users? |runs? )?{_LIST}|{_ONE} (?:vs\.?|versus) {_ONE}"
 )
-_LIKE_A_NODE = re.compile(r"(?<![\w./-])([A-Za-z]{1,16}[-_]?\d{1,5})(?![\w./-])")
-_NO_NODE = re.compile(
+_LIKE_A_NODE = lazy.compile(r"(?<![\w./-])([A-Za-z]{1,16}[-_]?\d{1,5})(?![\w./-])")
+_NO_NODE = lazy.compile(
     r"(?i)(?:[a-hq]\d|u0|[ab][1-8]00|a[134]0|h(?:20|100|200|800)|v100|p100|t4|l4|l40s?|g[bh]200|gb300|mi\d+x?|[bf]f?p?\d+|tf32|int\d+|s?xid-?\d+|ranks?-?\d+"
     r"|gpus?-?\d|jobs?-?\d+|utf-?\d+|epochs?\d+|steps?\d+|(?:cuda|nccl|python|py|sm|v|ib|eth|mlx|pcie|gen|top|last|first)[-_]?\d+)"
 )
 _QUOTES = "\"'`“”"
-_QUOTED = re.compile(rf"[{_QUOTES}][\w.-]+[{_QUOTES}]")
+_QUOTED = lazy.compile(rf"[{_QUOTES}][\w.-]+[{_QUOTES}]")
 _BESIDE = "beside"
 """A word of a comparison with something that is known."""
 _ALIKE = frozenset({"", "node", "compared", _BESIDE})
 """Of names of these kinds one that is known is enough to answer about."""
-_DIGITS = re.compile(r"\d{3,10}(?:_\d{1,7})?")
-_TYPED = re.compile(r"\[\[[^\[\]]{0,80}\]\]")
+_DIGITS = lazy.compile(r"\d{3,10}(?:_\d{1,7})?")
+_TYPED = lazy.compile(r"\[\[[^\[\]]{0,80}\]\]")
 _NO_WORD = frozenset(
     """
     a all an and any are both by each every for had has have in is it its many most much never no none not of on or other our per same such that the their them

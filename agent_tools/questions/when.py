@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-_LAST = re.compile(r"(?i)\b(?:last|past)\s+(\d{1,3}|few|couple of)?\s*(hour|day|week|month)s?\b")
-_THIS = re.compile(r"(?i)\b(?:this (week|month|year)|(today|yesterday|last night|tonight|overnight|weekend))\b")
+from store import lazy
+
+_LAST = lazy.compile(r"(?i)\b(?:last|past)\s+(\d{1,3}|few|couple of)?\s*(hour|day|week|month)s?\b")
+_THIS = lazy.compile(r"(?i)\b(?:this (week|month|year)|(today|yesterday|last night|tonight|overnight|weekend))\b")
 _SPANS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1), "month": timedelta(days=30)}
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -17,7 +19,7 @@ _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)"
 )
-_NAMED = re.compile(
+_NAMED = lazy.compile(
     rf"(?i)(?:{_LEAD})?"
     r"(?:(?P<date>\d{4}-\d\d-\d\d)(?:(?:T|\s+(?:at\s+)?)(?P<clock>\d\d:\d\d)(?::\d\d)?Z?)?"
     rf"|(?:(?P<before>\d{{1,2}})(?:st|nd|rd|th)?\s+)?\b{_MONTH}\b\.?(?:\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b)?(?:,?\s+(?P<year>20\d\d)\b)?"

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from agent_tools.questions.lookup_says import asked
 from agent_tools.tools.base import Deps
+from store import lazy
 from store.result import StoreError
 
 MAX_KNOWN = 20_000
 """Users, partitions or names among which a word is looked for: one that is left out would be taken for no name at all."""
-_WORD = re.compile(r"[\w.-]*\w")
+_WORD = lazy.compile(r"[\w.-]*\w")
 NO_NAME = (
     r"(?!(?:a|an|and|any|anyone|all|at|by|did|does|do|each|every\w*|had|has|he|her|his|i|in|is|it|its|jobs?|kind|last|mine|more|most|my|names?|nodes?|nobody|on|one|or"
     r"|our|over|partitions?|per|she|since|some\w*|than|that|the|their|them|these|they|this|those|today|tonight|type|until|users?|was|we|were|what|which"
@@ -23,7 +24,7 @@ NO_USER = (
     r"(?!(?:and|are|between|did|does|during|each|for|had|has|have|in|is|last|more|most|names?|on|or|over|per|since|that|this|today|was|were|which|who|with|"
     r"yesterday)\b)"
 )
-_USER = re.compile(
+_USER = lazy.compile(
     rf"(?i)\b(?:of|by|from|for|did|does|do|has|had|is|was|are|were) (?:the )?user {NO_USER}[\"'`]?(?P<of>[^\s\"'`,;?!]+)"
     rf"|(?<![\w.-]){NO_NAME}(?P<whose>[a-z_][\w.-]*)['’]s (?:\w+ ){{0,2}}(?:jobs?|runs?|failures|gpus?|gpu[- ](?:hours|time))\b"
     rf"|\bjobs (?:of|by|from) {NO_NAME}(?P<jobs>[a-z_][\w.-]*\w)(?=\W*$| (?:fail|ran|run|in|on|since|this|last|that|are|were|have|did|wait|end)\w*\b)"
@@ -82,10 +83,10 @@ STATES = frozenset(
         "which",
     }
 )
-_CALLED = re.compile(
+_CALLED = lazy.compile(
     r"(?i)\b(?:named|called)\s+[\"'`]?([\w.-]*\w)|[\"'`“]([\w.-]*\w)[\"'`”]|\b([\w.-]*\w) (?:jobs|runs)\b"
 )
-_SUBJECT = re.compile(r"(?i)\b(?:did|does|was|is|has|ran|runs?|(?:runs?|jobs|attempts?) of) (?:the )?([\w.-]*\w)")
+_SUBJECT = lazy.compile(r"(?i)\b(?:did|does|was|is|has|ran|runs?|(?:runs?|jobs|attempts?) of) (?:the )?([\w.-]*\w)")
 """What a word stands behind that is the beginning of names: `was pretrain ever successful` for `pretrain-7`."""
 
 

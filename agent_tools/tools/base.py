@@ -20,6 +20,7 @@ from agent_tools.references import marks, parse
 from agent_tools.tools.watched import searched
 from agent_tools.untrusted import MAX_CELL, Fence, cap, clean
 from agent_tools.verdict import Draft
+from store import lazy
 from store.catalog import catalog
 from store.redact import redact
 from store.result import StoreError
@@ -38,7 +39,7 @@ FEW = 4
 Pick = Literal["first", "spread", "ends", "odd"] | tuple[str, ...] | Callable[["Evidence"], list[int]]
 _LONG_NAMES = frozenset({"gpu_uuid", "gpu_uuids", "origin"})
 """Columns that a longer table leaves out: the node and the index beside them say the same."""
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?)\d*Z")
+_STAMP = lazy.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?)\d*Z")
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from pathlib import Path
 from collector.ebpf import cuda, nccl, pace
 from collector.ebpf.elf import NotElf, functions
 from collector.ebpf.kernel import detach, mark
+from store import lazy
 
 LINGER_S = 60.0
 AGAIN_S = 60.0
@@ -28,10 +29,10 @@ TRIED = 64
 """Functions that may refuse a probe, or have one already, before two files that look alike are taken for one."""
 TOLD = 4
 """Places that are named, of those that could not be probed."""
-_LINE = re.compile(
+_LINE = lazy.compile(
     rb"^([0-9a-f]+)-([0-9a-f]+) ..x. \S+ \S+ \d+ +(/.*/(libcuda|libnccl)\.so[.0-9]*( \(deleted\))?)$", re.MULTILINE
 )
-_PLACE = re.compile(r"\+0x[0-9a-f]+$")
+_PLACE = lazy.compile(r"\+0x[0-9a-f]+$")
 
 
 @dataclass(slots=True)

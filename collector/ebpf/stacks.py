@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from collector.framing.clean import clean_text
+from store import lazy
 from store.redact import redact
 
 STALL_S = 100.0
@@ -21,7 +22,7 @@ STALL_S = 100.0
 AT_ONCE = 4
 _THREADS, _LINES, _SIZE = 64, 40, 4000
 _SPY_S = 8.0
-_FRAME = re.compile(r"^\[<[0-9a-f]+>\] (\S+?)\+0x", re.MULTILINE)
+_FRAME = lazy.compile(r"^\[<[0-9a-f]+>\] (\S+?)\+0x", re.MULTILINE)
 
 
 @dataclass(slots=True)

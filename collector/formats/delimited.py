@@ -10,9 +10,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-_HEADER = re.compile(r"[A-Za-z][A-Za-z0-9_:%]*(\W{1,4}?)(?=[A-Za-z])")
-_DASHES = re.compile(r"\s*-{2,}(?: -{2,})*\s*\Z")
-_WORDS = re.compile(r"CANCELLED by \S+|\S+")
+from store import lazy
+
+_HEADER = lazy.compile(r"[A-Za-z][A-Za-z0-9_:%]*(\W{1,4}?)(?=[A-Za-z])")
+_DASHES = lazy.compile(r"\s*-{2,}(?: -{2,})*\s*\Z")
+_WORDS = lazy.compile(r"CANCELLED by \S+|\S+")
 _MAX_JOINED = 4000
 FREE_TEXT = (
     "submitline", "comment", "admincomment", "systemcomment", "jobname", "name", "extra", "reason", "workdir",

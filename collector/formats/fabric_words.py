@@ -12,22 +12,23 @@ import re
 from typing import Any
 
 from collector.formats.kernel_events import pci_address
+from store import lazy
 
 DAEMON = "nv-fabricmanager"
 _SPEAKERS = frozenset({DAEMON, "nvidia-fabricmanager-start.sh"})
 _INIT = "systemd"
-_SWITCH = re.compile(
+_SWITCH = lazy.compile(
     r"detected NVSwitch (?:non-)?fatal error (?P<xid>\d{1,6})\b.{0,80}? pci bus id (?P<pci>(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?)"
 )
-_NONE_HERE = re.compile(
+_NONE_HERE = lazy.compile(
     r"NV_WARN_NOTHING_TO_DO|\bno NVSwitch(?:es)? (?:device\w* )?(?:was |were )?(?:found|detected)", re.IGNORECASE
 )
-_NOT_UP = re.compile(
+_NOT_UP = lazy.compile(
     r"\bfailed to (?:activate|initialize|configure|start|query|set ?up|train)\b|\brequest to \w+ .{0,200}\bfailed with error"
     r"|\bversion \S+ (?:don't|doesn't|does not|do not) match with driver version|\bfabric manager .{0,80}\b(?:initialization|start ?up) failed",
     re.IGNORECASE,
 )
-_SERVICE = re.compile(
+_SERVICE = lazy.compile(
     r"nvidia-fabricmanager\.service: (?:Control process exited.{0,80}status=[1-9]|Main process exited.{0,80}status=[1-9]|Failed with result)"
     r"|Failed to start (?:NVIDIA fabric manager service|nvidia-fabricmanager\.service)",
     re.IGNORECASE,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from store import lazy
+
 Form = Callable[[str], bool]
 """Whether a line may be the tool's."""
-_FIELD = re.compile(r"\s*[A-Za-z][\w:/.()-]*=")
+_FIELD = lazy.compile(r"\s*[A-Za-z][\w:/.()-]*=")
 
 
 def of_fields(line: str) -> bool:

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
+from store import lazy
+
 LIMIT = 65_536
 """No cluster has more nodes; a list that claims to is broken or hostile."""
 
-_RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?\Z", re.ASCII)
-_PART = re.compile(r"\[([^\[\]]*)\]")
+_RANGE = lazy.compile(r"(\d{1,18})(?:-(\d{1,18}))?\Z", re.ASCII)
+_PART = lazy.compile(r"\[([^\[\]]*)\]")
 
 
 class HostListError(ValueError):

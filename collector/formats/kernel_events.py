@@ -11,39 +11,41 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from store import lazy
+
 _PCI = r"(?:PCI:)?(?P<pci>(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?)"
-XID = re.compile(
+XID = lazy.compile(
     rf"NVRM: (?:GPU \S+ )?Xid \({_PCI}(?: GPU-I:(?P<mig>\w+))?[^)]*\): (?P<xid>\d{{1,5}})\b,?\s*(?P<rest>.*)"
 )
-_XID_PID = re.compile(r"pid='?(?P<pid>\d+|<unknown>)'?")
-_XID_NAME = re.compile(r"name=(?P<name>[^,]+?)(?:,|$)")
-_CHANNEL = re.compile(r"\b(?:Ch|[Cc]hannel(?: ID)?)[ =:]+(?P<ch>(?:0x)?[0-9a-fA-F]{2,8})\b")
-_SXID = re.compile(rf"SXid \({_PCI}[^)]*\): (?P<xid>\d{{1,6}})\b")
-_UUID = re.compile(rf"NVRM: GPU at {_PCI}: (?P<uuid>GPU-[0-9a-fA-F-]{{36}})")
-_SPOKEN_OF = re.compile(r"NVRM: The NVIDIA GPU (?P<pci>[0-9a-fA-F:.]{7,16})\b")
-_GOES_ON = re.compile(r"NVRM: +(?:\(PCI ID|installed in this system has|(?:has )?fallen off the bus)")
-_ANY_PCI = re.compile(r"(?:PCI:|\b)(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?)\b")
-_OOM = re.compile(r"oom-kill:constraint=(?P<constraint>\w+),")
-_OOM_FIELD = re.compile(r"(?:^|,)(oom_memcg|task_memcg|task|pid|cpuset)=([^,]*)")
-_KILLED = re.compile(
+_XID_PID = lazy.compile(r"pid='?(?P<pid>\d+|<unknown>)'?")
+_XID_NAME = lazy.compile(r"name=(?P<name>[^,]+?)(?:,|$)")
+_CHANNEL = lazy.compile(r"\b(?:Ch|[Cc]hannel(?: ID)?)[ =:]+(?P<ch>(?:0x)?[0-9a-fA-F]{2,8})\b")
+_SXID = lazy.compile(rf"SXid \({_PCI}[^)]*\): (?P<xid>\d{{1,6}})\b")
+_UUID = lazy.compile(rf"NVRM: GPU at {_PCI}: (?P<uuid>GPU-[0-9a-fA-F-]{{36}})")
+_SPOKEN_OF = lazy.compile(r"NVRM: The NVIDIA GPU (?P<pci>[0-9a-fA-F:.]{7,16})\b")
+_GOES_ON = lazy.compile(r"NVRM: +(?:\(PCI ID|installed in this system has|(?:has )?fallen off the bus)")
+_ANY_PCI = lazy.compile(r"(?:PCI:|\b)(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?)\b")
+_OOM = lazy.compile(r"oom-kill:constraint=(?P<constraint>\w+),")
+_OOM_FIELD = lazy.compile(r"(?:^|,)(oom_memcg|task_memcg|task|pid|cpuset)=([^,]*)")
+_KILLED = lazy.compile(
     r"(?P<memcg>Memory cgroup out of memory|Out of memory)?(?: \([^)]*\))?:? ?"
     r"Kill(?:ed)? process (?P<pid>\d+)(?:, UID \d+,)? \((?P<name>[^)]*)\)(?P<rest>.*)"
 )
-_TASK = re.compile(r"^\[ *(?P<pid>\d+)\] +(?P<uid>\d+) +\d+ +\d+ +(?P<rss>\d+) +(?:\d+ +){2,7}-?\d+ (?P<name>\S.*)$")
+_TASK = lazy.compile(r"^\[ *(?P<pid>\d+)\] +(?P<uid>\d+) +\d+ +\d+ +(?P<rss>\d+) +(?:\d+ +){2,7}-?\d+ (?P<name>\S.*)$")
 """A row of the list of tasks that the kernel prints at a kill; sizes are pages of four KiB."""
-_RSS = re.compile(r"(?:anon|file|shmem)-rss:(\d+)kB")
-_JOB = re.compile(r"/job_(?P<job>\d+)(?:/step_(?P<step>\w+))?")
-_SEGFAULT = re.compile(r"(?P<name>[^\s\[]{1,64})\[(?P<pid>\d+)\]: segfault at ")
-_TRAP = re.compile(r"traps: (?P<name>[^\[]{1,64})\[(?P<pid>\d+)\] (?:trap |general protection)")
-_HUNG = re.compile(r"INFO: task (?P<name>.{1,64}?):(?P<pid>\d+) (?:<\w+> )?blocked for more than \d+ seconds")
-_LOCKUP = re.compile(
+_RSS = lazy.compile(r"(?:anon|file|shmem)-rss:(\d+)kB")
+_JOB = lazy.compile(r"/job_(?P<job>\d+)(?:/step_(?P<step>\w+))?")
+_SEGFAULT = lazy.compile(r"(?P<name>[^\s\[]{1,64})\[(?P<pid>\d+)\]: segfault at ")
+_TRAP = lazy.compile(r"traps: (?P<name>[^\[]{1,64})\[(?P<pid>\d+)\] (?:trap |general protection)")
+_HUNG = lazy.compile(r"INFO: task (?P<name>.{1,64}?):(?P<pid>\d+) (?:<\w+> )?blocked for more than \d+ seconds")
+_LOCKUP = lazy.compile(
     r"(?:soft|hard) lockup|rcu(?:_\w+)?: (?:INFO: )?\S* ?(?:self-)?detected (?:expedited )?stalls?|hard LOCKUP"
 )
-_LOCKUP_WHO = re.compile(r"\[(?P<name>[^\]\s:]{1,64}):(?P<pid>\d+)\]")
-_MCE = re.compile(
+_LOCKUP_WHO = lazy.compile(r"\[(?P<name>[^\]\s:]{1,64}):(?P<pid>\d+)\]")
+_MCE = lazy.compile(
     r"\[Hardware Error\]|mce: |EDAC \S+ ?\d*: .*\b(?:CE|UE)\b|hardware memory corruption|Memory failure: 0x"
 )
-_STORAGE = re.compile(
+_STORAGE = lazy.compile(
     r"nfs4?: server \S+ (?:not responding|OK)|NFS: .*(?:error|lost|failed)|LustreError:|Lustre: .*(?:[Cc]onnection .*(?:lost|restored)|evicted|timed out)"
     r"|I/O error,? |nvme\S* .*(?:timeout|controller is down|I/O Error|resetting controller)|blk_update_request: .*error"
     r"|beegfs: .*(?:[Ee]rror|lost|[Tt]ime(?:out|d out)|Connect failed|Unable to connect|Retrying communication|[Oo]ffline|[Uu]nreachable)"
@@ -53,19 +55,19 @@ _STORAGE = re.compile(
     r"|recovery completed|timed out|lost|\baborting)|\brbd: rbd\d+: .*(?:error|result -\d+)"
     r"|\bRemote storage\b.*lost|scsi \S+ .*(?:timing out|rejecting I/O)|rejecting I/O to (?:offline|dead) device"
 )
-_FILESYSTEM = re.compile(
+_FILESYSTEM = lazy.compile(
     r"EXT[234]-fs (?:error|warning .*error)|Remounting filesystem read-only|XFS \([^)]*\): .*(?:[Cc]orruption|error|shut ?(?:down|ting)|full)"
     r"|BTRFS:? (?:error|critical)|No space left on device|FS-Cache: .*error|JBD2: .*(?:error|aborted)"
 )
-_PANIC = re.compile(
+_PANIC = lazy.compile(
     r"Kernel panic - not syncing|BUG: unable to handle|BUG: kernel NULL pointer|Oops: |kernel BUG at|general protection fault,? .*probably for"
 )
-_BOOT = re.compile(r"Linux version \d")
-_THERMAL = re.compile(
+_BOOT = lazy.compile(r"Linux version \d")
+_THERMAL = lazy.compile(
     r"temperature (?:above|/ ?speed).*threshold|critical temperature reached|cpu clock throttled|Thermal shutdown|power capped",
     re.IGNORECASE,
 )
-_LINK = re.compile(
+_LINK = lazy.compile(
     r"mlx[45]_core (?P<bus>\S+?):? (?:(?P<dev>[\w.]+): )?Link (?P<way>up|down)"
     r"|(?P<drv>\w+) (?P<bus2>[0-9a-f:.]+)(?: (?P<dev2>[\w.]+))?: (?:NIC )?Link is (?P<way2>Up|Down)"
     r"|\w+ (?P<bus7>[0-9a-f]{4}:[0-9a-f:.]+) (?P<dev7>\w+): Port: (?P<port>\d+) Link (?P<way5>DOWN|ACTIVE|INIT)"
@@ -75,15 +77,15 @@ _LINK = re.compile(
     r"|mlx[45]_core (?P<bus5>\S+?):? .*Port module event(?:\[error\])?: module \d+, Cable (?P<cable>unplugged|plugged|error)"
     r"|mlx[45]_core (?P<bus6>\S+?):? .*(?P<health>device's health compromised|health recovery|Fatal error \d|firmware fatal)"
 )  # fmt: skip
-_DRIVER = re.compile(
+_DRIVER = lazy.compile(
     r"NVRM: loading NVIDIA UNIX (?:Open )?|nvidia: module unload|NVRM: Unloading|nvidia-nvlink: Unregistered"
 )
-_AMD_RESET = re.compile(r"amdgpu (?P<pci>[0-9a-f:.]+): .*GPU reset")
-_AMD_RAS = re.compile(
+_AMD_RESET = lazy.compile(r"amdgpu (?P<pci>[0-9a-f:.]+): .*GPU reset")
+_AMD_RAS = lazy.compile(
     r"amdgpu [0-9a-f:.]+: .*(?:\b[1-9]\d* (?:new )?uncorrectable hardware errors detected in (?!total)|uncorrectable hardware error\(\w+\) detected"
     r"|poison is consumed by|Saved bad pages \d+ reaches threshold)"
 )
-_NVLINK = re.compile(r"NVRM: .*\b(?:NVLink|NVLINK|nvlink)\b.*(?:error|fail|fatal|degraded|down)", re.IGNORECASE)
+_NVLINK = lazy.compile(r"NVRM: .*\b(?:NVLink|NVLINK|nvlink)\b.*(?:error|fail|fatal|degraded|down)", re.IGNORECASE)
 
 _WORDS = (
     "NVRM", "SXid", "nvidia", "amdgpu", "oom", "emory", "ill process", "illed process", "segfault", "traps:",

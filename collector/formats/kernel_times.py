@@ -18,6 +18,7 @@ from datetime import datetime, timedelta, tzinfo
 from collector.formats.fabric_words import DAEMON
 from collector.formats.memory_daemons import DAEMONS
 from collector.formats.slurm_values import to_utc
+from store import lazy
 
 # journalctl and dmesg write months as the locale does: English, German, French, Spanish, Italian, Portuguese, Dutch, Polish,
 # Russian; Chinese and Japanese count them.
@@ -28,7 +29,7 @@ _MONTHS = (
 )  # fmt: skip
 _MONTH = {word: at for at, words in enumerate(_MONTHS, 1) for word in words.split()}
 _PREFIX = r"^[ \t]{0,12}(?:[a-z0-9]{2,8}\s*:(?:emerg|alert|crit|err|warn|notice|info|debug)\s*:\s*)?(?:<\d{1,3}>)?"
-LINE = re.compile(
+LINE = lazy.compile(
     _PREFIX
     + r"(?:"
     + r"\[(?P<ctime>\w{1,4}\.? (?:\w{3,5}\.?| ?\d{1,2}月) +\d{1,2} \d\d:\d\d:\d\d \d{4})\]\s?"
@@ -40,10 +41,10 @@ LINE = re.compile(
     + r"|\d{1,4},\d{1,12},(?P<micro>\d{1,18}),[^;\n]{0,40};"
     + r")"
 )
-_HOST = re.compile(r"(?P<host>[\w.:-]{1,80}) (?P<who>[\w./@-]{1,60}(?:\[\d+\])?): ?")
-_DEVICE = re.compile(r"[\w-]+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: ")
-_BOOT = re.compile(r"\[\s*\d{1,9}\.\d{3,9}\]\s?")
-_RTC = re.compile(r"setting system clock to (\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d) UTC")
+_HOST = lazy.compile(r"(?P<host>[\w.:-]{1,80}) (?P<who>[\w./@-]{1,60}(?:\[\d+\])?): ?")
+_DEVICE = lazy.compile(r"[\w-]+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: ")
+_BOOT = lazy.compile(r"\[\s*\d{1,9}\.\d{3,9}\]\s?")
+_RTC = lazy.compile(r"setting system clock to (\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d) UTC")
 
 
 def _dated(found: re.Match[str]) -> bool:

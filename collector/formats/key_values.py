@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from store import lazy
+
 EVERY = "*"
 """Under this key stand all values of the keys that repeat, as they were printed, one a line."""
 
@@ -20,7 +22,7 @@ class Blocks:
     ) -> None:
         names = sorted({first, *keys, *to_line_end}, key=len, reverse=True)
         self._first = f"{first}="
-        self._key = re.compile(rf"(?:^|(?<=\s))({'|'.join(map(re.escape, names))})=")
+        self._key = lazy.compile(rf"(?:^|(?<=\s))({'|'.join(map(re.escape, names))})=")
         self._rest = frozenset(to_line_end)
         self._repeated = frozenset(repeated)
 

@@ -9,16 +9,17 @@ EXAMPLE sending SIGTERM to process 48219 uid 20031 "python": badness 1213, VmRSS
 
 from __future__ import annotations
 
-import re
 from typing import Any
+
+from store import lazy
 
 DAEMONS = frozenset({"earlyoom", "systemd-oomd"})
 
-_EARLY = re.compile(
+_EARLY = lazy.compile(
     r"[Ss]ending SIG(?:TERM|KILL) to process (?P<pid>\d{1,10})(?: uid \d+)? \"(?P<name>[^\"]{0,64})\"(?:.*?VmRSS:? (?P<mib>\d{1,9}) MiB)?"
 )
-_OOMD = re.compile(r"Killed (?P<cgroup>/\S{1,400}) due to (?:memory (?:pressure|used)|swap used)\b")
-_JOB = re.compile(r"/job_(?P<job>\d+)(?:/|$)")
+_OOMD = lazy.compile(r"Killed (?P<cgroup>/\S{1,400}) due to (?:memory (?:pressure|used)|swap used)\b")
+_JOB = lazy.compile(r"/job_(?P<job>\d+)(?:/|$)")
 
 
 def memory_kill(who: str, message: str) -> dict[str, Any] | None:

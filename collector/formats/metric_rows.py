@@ -7,7 +7,6 @@ to the physical GPU goes to the row without an instance, once.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -19,6 +18,7 @@ from collector.formats.metric_names import NAMES, Metric
 from collector.formats.node_names import NodeNames
 from collector.formats.slowdowns import Slowdowns
 from collector.importers.base import ImportContext
+from store import lazy
 from store.rows import (
     Block,
     CgroupSample,
@@ -36,7 +36,7 @@ _NODE_LABELS = ("Hostname", "node", "hostname", "nodename", "kubernetes_node", "
 _INDEX_LABELS = ("gpu", "minor_number", "index", "gpu_id", "card")
 _COUNTED = frozenset({"clock_events", "held_down"})
 _STATES = {1: "DOWN", 2: "INIT", 3: "ARMED", 4: "ACTIVE", 5: "ACTIVE_DEFER"}
-_JOB = re.compile(r"/job_(?P<job>\d+)(?:/step_(?P<step>\w+))?")
+_JOB = lazy.compile(r"/job_(?P<job>\d+)(?:/step_(?P<step>\w+))?")
 Key = tuple[str, str | None, tuple[tuple[str, Any], ...]]
 
 

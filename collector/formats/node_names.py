@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection
 
-_ADDRESS = re.compile(r"[\d.]+\Z|\[")
+from store import lazy
+
+_ADDRESS = lazy.compile(r"[\d.]+\Z|\[")
 
 
 class NodeNames:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from store import lazy
+
 _SUFFIX = {
     "*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "!": "POWER_DOWN", "%": "POWERING_DOWN",
     "$": "MAINT", "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "-": "PLANNED",
@@ -16,7 +18,7 @@ _WORDS = {
     "boot": "REBOOT", "reboot": "REBOOT", "futr": "FUTURE", "inval": "INVAL", "error": "ERROR", "npc": "PERFCTRS",
 }  # fmt: skip
 _BASE = ("DOWN", "ERROR", "FAIL", "FAILING", "ALLOCATED", "MIXED", "IDLE", "UNKNOWN", "FUTURE", "DRAINED", "DRAINING")
-_TAIL = re.compile(r"[*~#!%$@^-]+$")
+_TAIL = lazy.compile(r"[*~#!%$@^-]+$")
 
 
 def node_state(words: str | list[str]) -> tuple[str | None, str | None]:

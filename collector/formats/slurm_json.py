@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, TypeAlias, cast
 
 from collector.formats import slurm_values as sv
+from store import lazy
 
 Object: TypeAlias = dict[str, Any]
 CUT = "without_128"
@@ -150,7 +151,7 @@ def array(document: str, key: str, problem: Callable[[str], None]) -> Iterator[O
     if found is None:
         return
     decoder, at, count = json.JSONDecoder(), found.end(), 0
-    skip = re.compile(r"[\s,]*")
+    skip = lazy.compile(r"[\s,]*")
     while True:
         gap = skip.match(document, at)
         at = gap.end() if gap else at

@@ -10,18 +10,20 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
 
+from store import lazy
+
 NOTHING = frozenset(
     {"", "unknown", "none", "n/a", "(null)", "null", "none assigned", "not_set", "invalid", "notset", "[n/a]"}
 )
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTPE]?)(?:i?B)?([cn]?)\Z", re.IGNORECASE | re.ASCII)
-_DURATION = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,6}):)?(\d{1,6}):(\d{2})(?:\.(\d+))?\Z", re.ASCII)
-_INDICES = re.compile(r"\bgpu\b[^,()]*\([^()]*IDX:([\d,\-]+)\)")
+_SIZE = lazy.compile(r"(\d+(?:\.\d+)?)\s*([KMGTPE]?)(?:i?B)?([cn]?)\Z", re.IGNORECASE | re.ASCII)
+_DURATION = lazy.compile(r"(?:(\d{1,6})-)?(?:(\d{1,6}):)?(\d{1,6}):(\d{2})(?:\.(\d+))?\Z", re.ASCII)
+_INDICES = lazy.compile(r"\bgpu\b[^,()]*\([^()]*IDX:([\d,\-]+)\)")
 _MOST_GPUS = 256
 """More than any node has: an index beyond is no index."""
-_EXIT = re.compile(r"(\d{1,5}):(\d{1,5})\Z", re.ASCII)
-_EPOCH = re.compile(r"\d{9,11}(?:\.\d+)?\Z", re.ASCII)
-_STATE_BY = re.compile(r"([A-Z_]+\+?)\s+by\s+(\S+)", re.ASCII)
+_EXIT = lazy.compile(r"(\d{1,5}):(\d{1,5})\Z", re.ASCII)
+_EPOCH = lazy.compile(r"\d{9,11}(?:\.\d+)?\Z", re.ASCII)
+_STATE_BY = lazy.compile(r"([A-Z_]+\+?)\s+by\s+(\S+)", re.ASCII)
 
 BASE_STATES = (
     "PENDING", "RUNNING", "SUSPENDED", "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED",

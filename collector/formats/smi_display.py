@@ -15,23 +15,25 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from store import lazy
+
 MIB = 1 << 20
-_CTIME = re.compile(r"(?:[A-Z][a-z]{2} ){2}[ \d]\d \d\d:\d\d:\d\d \d{4}\Z")
-_DRIVER = re.compile(r"NVIDIA-SMI \S+ .*?Driver Version: (\S+)")
-_FIRST = re.compile(
+_CTIME = lazy.compile(r"(?:[A-Z][a-z]{2} ){2}[ \d]\d \d\d:\d\d:\d\d \d{4}\Z")
+_DRIVER = lazy.compile(r"NVIDIA-SMI \S+ .*?Driver Version: (\S+)")
+_FIRST = lazy.compile(
     r"\|\s+(?P<gpu>\d{1,3})\s+(?P<model>\S.*?)\s+(?:On|Off|N/A|WDDM|TCC|MCDM)\s*\|"
     r"\s*(?P<pci>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)\s+\S+\s*\|\s*(?P<ecc>\S+)\s*\|"
 )
-_SECOND = re.compile(
+_SECOND = lazy.compile(
     r"\|\s*(?:\d+%|N/A|ERR!)\s+(?P<temp>\S+)\s+(?P<pstate>\S+)\s+(?P<power>\S+)\s*/\s*(?P<limit>\S+)\s*\|"
     r"\s*(?P<used>\d+)MiB\s*/\s*(?P<total>\d+)MiB\s*\|\s*(?P<util>\S+)\s"
 )
-_GPU = re.compile(r"GPU (?P<pci>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)\s*\Z")
-_KEY = re.compile(r"(?P<indent>\s*)(?P<key>\S.*?)\s*: (?P<value>.*)\Z")
-_XML = re.compile(
+_GPU = lazy.compile(r"GPU (?P<pci>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)\s*\Z")
+_KEY = lazy.compile(r"(?P<indent>\s*)(?P<key>\S.*?)\s*: (?P<value>.*)\Z")
+_XML = lazy.compile(
     r"\s*<(?P<end>/?)(?P<tag>[a-z_0-9]+)(?: id=\"(?P<id>[^\"]*)\")?>(?:(?P<value>[^<]*)</(?P=tag)>)?\s*\Z"
 )
-_NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)(?:\s*(?:%|MiB|W|MHz|C))?\Z")
+_NUMBER = lazy.compile(r"(-?\d+(?:\.\d+)?)(?:\s*(?:%|MiB|W|MHz|C))?\Z")
 
 BITS = {
     "idle": 0x1, "applications_clocks_setting": 0x2, "sw_power_cap": 0x4, "hw_slowdown": 0x8, "sync_boost": 0x10,

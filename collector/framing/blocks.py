@@ -23,16 +23,17 @@ from collector.framing.meaning import Learned
 from collector.framing.times import CARRY, Clock, by_slurm
 from collector.parsers.base import Parser
 from collector.parsers.wording import TIME, Wording
+from store import lazy
 
 WINDOWS = (16 << 10, 1 << 20)
 """Bytes of the first window of a file, and of the largest: each is twice as large as the one before."""
 WORTH = 4
 """A wording is worth splitting by where one in so many bytes belongs to it."""
 # A first word with a number in it may be a label: srun's, a host's.
-_MAY_BE_LABEL = re.compile(r" *[\w.-]*[0-9]")
+_MAY_BE_LABEL = lazy.compile(r" *[\w.-]*[0-9]")
 # What is written like a date and time and is none (`2026-03-25 199:19:14`): another line of its wording may hold one that is.
-_NO_DATE = re.compile(r"[0-9]{4}[-/][0-9]{1,3}[-/][0-9]{1,3}[ T]+[0-9]{1,4}:[0-9]")
-_MAY_BE_TIME = re.compile(r"[0-9.] *: *[-+]?[0-9]")
+_NO_DATE = lazy.compile(r"[0-9]{4}[-/][0-9]{1,3}[-/][0-9]{1,3}[ T]+[0-9]{1,4}:[0-9]")
+_MAY_BE_TIME = lazy.compile(r"[0-9.] *: *[-+]?[0-9]")
 _Key = tuple[bool, Label, int, str]
 _SOME_TIME = datetime(2026, 3, 1, tzinfo=UTC)
 MOST_KNOWN, MOST_TAUGHT, MOST_LESSONS = 100, 12, 40
@@ -356,7 +357,7 @@ class Finder:
 
 def _pattern(prefix: bytes, wording: Wording) -> re.Pattern[bytes]:
     """Finds whole lines, and what stands in their slots."""
-    return re.compile(rb"(?<![^\r\n])(" + prefix + wording.source.encode() + rb"(?:\r?+\n|\r))")
+    return lazy.compile(rb"(?<![^\r\n])(" + prefix + wording.source.encode() + rb"(?:\r?+\n|\r))")
 
 
 def _timed_alike(wording: Wording, lines: Sequence[str]) -> bool:

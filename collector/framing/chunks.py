@@ -16,18 +16,19 @@ from typing import IO
 
 from collector.formats.text import HEAD, READ_ERRORS
 from collector.framing import envelope, indent
+from store import lazy
 
 CHUNK = 4 << 20
 PIECE = 16 << 10
 
 # CSI, OSC (ended by BEL or ST), and the two-character escapes; a cut-off OSC is not followed past its line.
-_ESCAPES = re.compile(
+_ESCAPES = lazy.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[PX^_][^\x1b\n]*(?:\x1b\\)?|[ -/]*[0-~])?"
 )
 _CONTROLS = bytes(c for c in range(0x20) if c not in (0x09, 0x0A, 0x0D)) + b"\x7f"
 # srun -l writes at most 1,024 bytes of a task's line, then a line feed, then a new label and the rest.
-_LABEL = re.compile(rb"^( *\d{1,6}: )", re.M)
-_CUT = re.compile(rb"^( *\d{1,6}: )([^\n]{1020,1026})$", re.M)
+_LABEL = lazy.compile(rb"^( *\d{1,6}: )", re.M)
+_CUT = lazy.compile(rb"^( *\d{1,6}: )([^\n]{1020,1026})$", re.M)
 JOINED = b"\x0b"
 REJOIN_WITHIN = 256 << 10
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from store import lazy
 
 # C0 and C1 controls, soft hyphen, zero-width, bidi marks and overrides, line and paragraph separators, BOM,
 # interlinear marks and the tag characters: all of them invisible, all of them used to hide text.
-_INVISIBLE = re.compile(
+_INVISIBLE = lazy.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
 )

@@ -16,6 +16,8 @@ import re
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from store import lazy
+
 _CAUGHT = ("log", "MESSAGE", "textPayload")
 """Fields of what a runtime took from a program's output, line by line; the others are a logger's."""
 _TEXTS = (*_CAUGHT, "message", "msg", "event", "text", "body")
@@ -40,12 +42,12 @@ _TYPES, _WORDS, _PRINTED = (
 )
 """Keys of an exception that a logger writes as an object: its type, its message, and what it printed."""
 _RANKS = ("rank", "global_rank", "RANK")
-_FIGURES = re.compile(
+_FIGURES = lazy.compile(
     r"(?:^|[/_.])(?:loss|lr|learning_rate|grad_norm|perplexity|ppl)$|^(?:global_)?steps?$|^iter(?:ation)?s?$|^epoch$"
 )
-_DATED = re.compile(r"[\[(]?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|[IWEF](?:20\d\d)?\d{3,4} )")
-_ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(.*)", re.DOTALL)
-_DETERMINED = re.compile(
+_DATED = lazy.compile(r"[\[(]?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|[IWEF](?:20\d\d)?\d{3,4} )")
+_ISO = lazy.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(.*)", re.DOTALL)
+_DETERMINED = lazy.compile(
     rb"(?:<\w*> {1,9})?\[(?P<day>\d{4}-\d\d-\d\d)[T ](?P<clock>\d\d:\d\d:\d\d)(?:\.(?P<part>\d{1,9}))?Z?\] (?:[0-9a-f]{8} )?\|\| "
     rb"(?:\[rank=(?P<rank>\d{1,6})\] )?(?P<text>.*)",
     re.DOTALL,

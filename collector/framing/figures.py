@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from collector.parsers.wording import MOMENT, Slot
+from store import lazy
 
-_PLACE = re.compile(
+_PLACE = lazy.compile(
     r"(?P<moment>(?<!\d)\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?(?![\d.,]*\d))"
     r"|(?<=%\|)(?P<bar>[ █▏▎▍▌▋▊▉#0-9]+)(?=\|)"
     r"|(?P<clock>(?<![\w.:])\d{1,3}:\d\d(?::\d\d)?(?![\w.:]))"

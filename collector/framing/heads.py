@@ -8,13 +8,13 @@ first words of a head line occur is looked closer, so that a log of a gigabyte i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from collector.framing.chunks import Chunk
 from collector.framing.clean import clean_text
 from collector.framing.labels import split_label
+from store import lazy
 
 LINES = 12
 """Lines of a head that are compared."""
@@ -27,7 +27,7 @@ _TABLE, _SHOWN = b"| NVIDIA-SMI ", 60
 _ENOUGH = 3
 _PROBES = 2
 _LONG = 400
-_FIGURE = re.compile(r"\d")
+_FIGURE = lazy.compile(r"\d")
 _NAMED = frozenset(
     [
         "Mon",
@@ -51,10 +51,10 @@ _NAMED = frozenset(
         "Dec",
     ]
 )
-_LITERAL = re.compile(rb"[^\d\r\n\t]{8,}")
-_END = re.compile(r"(?:\s*\d+: )?(?:Traceback |slurmstepd.*\*\*\* |srun: error: |=\s+BAD TERMINATION )")
+_LITERAL = lazy.compile(rb"[^\d\r\n\t]{8,}")
+_END = lazy.compile(r"(?:\s*\d+: )?(?:Traceback |slurmstepd.*\*\*\* |srun: error: |=\s+BAD TERMINATION )")
 """Where a run is over: a crash, Slurm's word, or the box that a launcher prints for each rank that went."""
-_NO_HEAD = re.compile(
+_NO_HEAD = lazy.compile(
     r"slurmstepd|srun: |  File |    |\s*$|CUDA kernel errors might |For debugging consider passing |Compile with `TORCH_USE"
 )
 """What may stand before the first words of a program: of Slurm, of a traceback whose beginning was cut off.

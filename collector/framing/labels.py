@@ -13,19 +13,20 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-_SRUN = re.compile(r" {0,8}(\d{1,6}): ?")
-_BRACKET = re.compile(
+from store import lazy
+
+_SRUN = lazy.compile(r" {0,8}(\d{1,6}): ?")
+_BRACKET = lazy.compile(
     r"\[(?:(?P<role>default|trainer|worker|local_rank)[_:]?(?P<local>\d{1,4})(?:\|(?P<both>\d{1,6}))?|(?:rank|Rank|RANK) ?(?P<rank>\d{1,6})"
     r"|(?P<node>[A-Za-z][\w.-]{0,62}):(?P<nlocal>\d{1,2})|1,(?P<mpi>\d{1,6}))\](?P<end><std(?:out|err)>:|:) ?"
 )
-_RAY = re.compile(
+_RAY = lazy.compile(
     r"\((?P<name>[\w.:<>\[\]-]{1,80})(?:\([^)]*\))?,? pid=(?P<pid>\d+)(?:, ip=(?P<ip>[0-9a-fA-F.:]+))?\) ?"
 )
-_HOST = re.compile(r"(?P<host>(?!slurm|srun)[A-Za-z][A-Za-z_.-]*\d[\w.-]{0,60}): ")
+_HOST = lazy.compile(r"(?P<host>(?!slurm|srun)[A-Za-z][A-Za-z_.-]*\d[\w.-]{0,60}): ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
@@ -20,6 +19,7 @@ from collector.framing.figures import PADS, WIDTHS, Form, places
 from collector.framing.meaning import CONVERSIONS, Learned, Source
 from collector.parsers.base import Line, LineParser, Parser
 from collector.parsers.wording import TIME, Slot, Wording
+from store import lazy
 from store.rows import TrainStep
 
 TRIES = 100
@@ -28,7 +28,7 @@ MOST_PLACES = 60
 MOST_KEPT = 20
 _WHERE = frozenset(Line("", 0, "").where())
 _FIELDS = tuple(f.name for f in fields(TrainStep) if f.name not in _WHERE)
-_OVER = re.compile(r" ?/ ?")
+_OVER = lazy.compile(r" ?/ ?")
 
 
 @cache

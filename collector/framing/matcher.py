@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from collector.framing.database import compiled
+from store import lazy
 
 try:
     import hyperscan  # pyright: ignore[reportMissingImports, reportMissingTypeStubs]
@@ -38,7 +39,7 @@ class AnchorMatcher:
 
     @cached_property
     def _pattern(self) -> re.Pattern[bytes]:
-        return re.compile(b"|".join(sorted(map(re.escape, self.literals), key=len)) or b"(?!)")
+        return lazy.compile(b"|".join(sorted(map(re.escape, self.literals), key=len)) or b"(?!)")
 
     @property
     def fast(self) -> bool:

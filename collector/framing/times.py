@@ -16,29 +16,31 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 
+from store import lazy
+
 _MONTHS = {
     m: i for i, m in enumerate(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1)
 }
 _TIME = r"(?P<h>[01]\d|2[0-3]):(?P<mi>[0-5]\d):(?P<s>[0-5]\d)(?:[.,](?P<f>\d{1,9}))?"
-_ANY = re.compile(r"\d:[0-5]\d:[0-5]\d")
-_ISO = re.compile(
+_ANY = lazy.compile(r"\d:[0-5]\d:[0-5]\d")
+_ISO = lazy.compile(
     r"(?<![\d/.-])(?P<y>(?:19|20)\d\d)(?P<sep>[-/])(?P<mo>0\d|1[0-2])(?P=sep)(?P<d>[0-3]\d)[T _]"
     + _TIME
     + r"(?P<z> ?(?:Z|UTC|[+-]\d\d:?\d\d)(?![\w:]))?"
 )
-_US = re.compile(r"(?<![\d/])(?P<mo>0\d|1[0-2])/(?P<d>[0-3]\d)/(?P<y>(?:20)?\d\d),? " + _TIME)
-_GLOG = re.compile(r"(?:^|[\[ ])[IWEFDV](?P<y>20\d\d)?(?P<mo>0\d|1[0-2]|(?<=\[\w)[1-9])(?P<d>[0-3]\d) " + _TIME)
-_CTIME = re.compile(
+_US = lazy.compile(r"(?<![\d/])(?P<mo>0\d|1[0-2])/(?P<d>[0-3]\d)/(?P<y>(?:20)?\d\d),? " + _TIME)
+_GLOG = lazy.compile(r"(?:^|[\[ ])[IWEFDV](?P<y>20\d\d)?(?P<mo>0\d|1[0-2]|(?<=\[\w)[1-9])(?P<d>[0-3]\d) " + _TIME)
+_CTIME = lazy.compile(
     r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?P<mon>[A-Z][a-z]{2}) {1,2}(?P<d>\d{1,2}) "
     + _TIME
     + r"(?: (?P<ampm>[AP]M))?(?: (?P<tz>[A-Z]{3,4}))? (?P<y>(?:19|20)\d\d)"
 )
-_CLOCK = re.compile(r"^(?:\[|\|)?" + _TIME + r"(?:\]|\||,? )")
+_CLOCK = lazy.compile(r"^(?:\[|\|)?" + _TIME + r"(?:\]|\||,? )")
 LEAD = 72
-_WORDS = re.compile(r"[a-z]{3,} ")
+_WORDS = lazy.compile(r"[a-z]{3,} ")
 _APART = timedelta(days=30)
 # What a chunk is searched for when a line's time has to be carried from an earlier line.
-CARRY = re.compile(
+CARRY = lazy.compile(
     rb"20\d\d[-/][01]\d[-/][0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d)(?![\w:]))?"
 )
 

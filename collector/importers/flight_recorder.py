@@ -23,11 +23,12 @@ from collector.formats import slurm_json as sj
 from collector.formats.text import decode, whole
 from collector.importers.base import ImportContext, ImportFailed
 from collector.intake.discover import stem
+from store import lazy
 from store.rows import NcclSample, Row
 
 LIMIT = 256 << 20
-_RANK = re.compile(r"(?:rank|dump|trace)[_.-]?(?:rank[_.-]?)?(\d{1,7})|(?:^|[_.-])r?(\d{1,7})$", re.IGNORECASE)
-_OPERATION = re.compile(r"^(?:nccl|gloo|mpi|ucc|xccl|hccl):", re.IGNORECASE)
+_RANK = lazy.compile(r"(?:rank|dump|trace)[_.-]?(?:rank[_.-]?)?(\d{1,7})|(?:^|[_.-])r?(\d{1,7})$", re.IGNORECASE)
+_OPERATION = lazy.compile(r"^(?:nccl|gloo|mpi|ucc|xccl|hccl):", re.IGNORECASE)
 _NAMES = {
     "allreduce": "all_reduce", "all_reduce_barrier": "barrier", "allreduce_coalesced": "all_reduce",
     "_allgather_base": "all_gather", "allgather": "all_gather", "all_gather_into_tensor": "all_gather",

@@ -31,12 +31,13 @@ from collector.importers.base import ImportContext, ImportFailed
 from collector.intake.ahead import planned
 from collector.parsers.base import Parser
 from collector.parsers.registry import parser_types
+from store import lazy
 from store.rows import Block, LogEvent, Row, one_by_one
 
 LINES_WHOLE = 16 << 20
 LINES_QUICK = 4 << 20
 """Up to which size (bytes) every line is stored: when all is imported, and when an answer is wanted at once."""
-_RANK_IN_NAME = re.compile(r"(?:^|[._-])(?:global_?)?rank[._-]?(\d{1,5})(?=[._-]|$)", re.I)
+_RANK_IN_NAME = lazy.compile(r"(?:^|[._-])(?:global_?)?rank[._-]?(\d{1,5})(?=[._-]|$)", re.I)
 _TEXT_SUFFIXES = {".log", ".out", ".err", ".txt", ".o", ".e", ".stdout", ".stderr", ""}
 
 
@@ -240,7 +241,7 @@ def _document(path: Path, head: bytes) -> bool:
     return not (first.rstrip().endswith(b"}") and first.startswith(b"{") and rest.lstrip().startswith(b"{"))
 
 
-_NAMED = re.compile(r"[.](?:out|err|log|txt)$", re.I)
+_NAMED = lazy.compile(r"[.](?:out|err|log|txt)$", re.I)
 
 
 def _ends_in_text(path: Path) -> bool:

@@ -11,7 +11,6 @@ CAVEAT  times since boot become times only where the log holds the line in which
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC
@@ -25,18 +24,19 @@ from collector.formats.memory_daemons import DAEMONS, memory_kill
 from collector.formats.text import decode, lines
 from collector.formats.text import head as first_bytes
 from collector.importers.base import ImportContext, ImportFailed
+from store import lazy
 from store.rows import GpuEvent, HostEvent, LinkEvent, Row
 
 _TYPES = {"gpu_event": GpuEvent, "host_event": HostEvent, "link_event": LinkEvent}
-_WORDS = re.compile(
+_WORDS = lazy.compile(
     r"\bkernel:|NVRM|nvidia|amdgpu|mlx5|usb \d|ACPI|systemd\[1\]|EXT4-fs|XFS \(|oom|segfault|Linux version|cgroup|audit:|IPv6:|pci |nvme|CPU\d|Memory|"
     r"SCSI|scsi|ata\d|Lustre|nfs|mce|EDAC|Call Trace|RIP:|docker|cali|eth\d|bond\d|PM:|perf:|VFS:|watchdog"
 )
-_LEVEL = re.compile(r"[a-z0-9]{2,8}\s*:(?:emerg|alert|crit|err|warn|notice|info|debug)\s*:\s")
-_PLAIN = re.compile(
+_LEVEL = lazy.compile(r"[a-z0-9]{2,8}\s*:(?:emerg|alert|crit|err|warn|notice|info|debug)\s*:\s")
+_PLAIN = lazy.compile(
     r"NVRM: |(?:nvidia|nvidia-\w+|pcieport|amdgpu|mlx5_core) [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: |nvidia-nv(?:switch|link)\d*: "
 )
-_SLURM = re.compile(r"\bStepId=\d|oom[-_]kill events?\b")  # slurmstepd dates its lines as a kernel may, and is none
+_SLURM = lazy.compile(r"\bStepId=\d|oom[-_]kill events?\b")  # slurmstepd dates its lines as a kernel may, and is none
 
 
 class KernelLog:

@@ -9,7 +9,6 @@ ROWS    slurm_node_state (a snapshot, from when its reason was set), slurm_node_
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -20,11 +19,12 @@ from collector.formats.hostlist import expand
 from collector.formats.node_states import node_state
 from collector.formats.text import decode, whole
 from collector.importers.base import ImportContext, ImportFailed
+from store import lazy
 from store.rows import Row, SlurmNodeSample, SlurmNodeState
 
 LIMIT = 256 << 20
-_NODES = re.compile(r'"nodes"\s*:\s*\[')
-_GROUPS = re.compile(r'"sinfo"\s*:\s*\[')
+_NODES = lazy.compile(r'"nodes"\s*:\s*\[')
+_GROUPS = lazy.compile(r'"sinfo"\s*:\s*\[')
 _ON_HOLD = frozenset({"DOWN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR"})
 
 

@@ -20,6 +20,7 @@ from collector.formats import slurm_values as sv
 from collector.formats.forms import Form, divided
 from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
+from store import lazy
 from store.rows import GpuDevice, GpuSample, Row
 
 MIB = float(1 << 20)
@@ -39,7 +40,7 @@ _FIELDS: dict[str, tuple[str, float, type]] = {
 _WORDS = {"uuid": "gpu_uuid", "gpu_uuid": "gpu_uuid", "pci.bus_id": "pci_bus_id", "gpu_bus_id": "pci_bus_id"}
 _FLAGS = {"remapped_rows.pending": "remap_pending", "remapped_rows.failure": "remap_failure"}
 _REASONS = frozenset({"clocks_event_reasons.active", "clocks_throttle_reasons.active"})
-_NUMBER = re.compile(r"\s*(-?\d+(?:\.\d+)?)(?:\s*(?:%|MiB|W|MHz|C))?\s*\Z")
+_NUMBER = lazy.compile(r"\s*(-?\d+(?:\.\d+)?)(?:\s*(?:%|MiB|W|MHz|C))?\s*\Z")
 
 
 class NvidiaSmi:

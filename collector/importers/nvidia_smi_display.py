@@ -12,7 +12,6 @@ CAVEAT  one moment, or rounds without times (dmon prints them with `-o DT`); pmo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -23,20 +22,24 @@ from collector.formats.smi_display import Displays, Shown
 from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.nvidia_smi import NvidiaSmi
+from store import lazy
 from store.rows import GpuDevice, GpuSample, Row
 
-_CALL = re.compile(r"# \$ (?:/\S*/)?nvidia-smi\b")
+_CALL = lazy.compile(r"# \$ (?:/\S*/)?nvidia-smi\b")
 _CTIME = r"\s*(?:[A-Z][a-z]{2} ){2}[ \d]\d \d\d:\d\d:\d\d \d{4}\s*$"
 _KINDS = (
-    (re.compile(r"\| NVIDIA-SMI \S+ "), re.compile(r"[|+][-=+| ]|" + _CTIME)),
-    (re.compile(r"=+NVSMI LOG=+"), re.compile(r"=+NVSMI LOG=+|\s{4,}\S|GPU [0-9A-Fa-f]{4,8}:|[A-Z][\w /.()-]+ +: ")),
-    (re.compile(r"<nvidia_smi_log>"), re.compile(r"\s*<|\s+None$")),
-    (re.compile(r"#\s*(?:Date\s+)?(?:Time\s+)?gpu\s+(?:pwr|pid|sm)\b"), re.compile(r"#|[\s\d:]*\d\s+[-\d]")),
-    (re.compile(r"#Entity\s"), re.compile(r"#|GPU(?:-I)? \d+ |ID\s")),
+    (lazy.compile(r"\| NVIDIA-SMI \S+ "), lazy.compile(r"[|+][-=+| ]|" + _CTIME)),
+    (
+        lazy.compile(r"=+NVSMI LOG=+"),
+        lazy.compile(r"=+NVSMI LOG=+|\s{4,}\S|GPU [0-9A-Fa-f]{4,8}:|[A-Z][\w /.()-]+ +: "),
+    ),
+    (lazy.compile(r"<nvidia_smi_log>"), lazy.compile(r"\s*<|\s+None$")),
+    (lazy.compile(r"#\s*(?:Date\s+)?(?:Time\s+)?gpu\s+(?:pwr|pid|sm)\b"), lazy.compile(r"#|[\s\d:]*\d\s+[-\d]")),
+    (lazy.compile(r"#Entity\s"), lazy.compile(r"#|GPU(?:-I)? \d+ |ID\s")),
 )
 """How a display opens, and what its lines are."""
 _FOREIGN = 2
-_JOBS = re.compile(
+_JOBS = lazy.compile(
     r"\W*(?:srun|slurmstepd|sbatch|salloc|docker|apptainer|Traceback|FATAL)\b|.{1,200}(?:: line \d+: |command not found)"
 )
 """What the script of a job prints that showed its GPUs first, and then failed."""

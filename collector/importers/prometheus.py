@@ -20,15 +20,16 @@ from collector.formats.metric_names import NAMES
 from collector.formats.metric_rows import Key, Samples, Series
 from collector.formats.text import decode, opened, read_some
 from collector.importers.base import ImportContext, ImportFailed
+from store import lazy
 from store.rows import Block, Row, one_by_one
 
-LINE = re.compile(
+LINE = lazy.compile(
     r"^[ \t]*([a-zA-Z_:][\w:]*)[ \t]*(?:\{([^\"}\n]*(?:\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\"[^\"}\n]*)*)\})?[ \t]+"
     r"([+-]?(?:\d[\d.]*(?:[eE][+-]?\d+)?|\.\d+|NaN|Inf|nan|inf))(?:[ \t]+(-?\d[\d.eE+]*))?[ \t\r]*(?=$|#)",
     re.MULTILINE,
 )
-_LABEL = re.compile(r"([a-zA-Z_]\w*)\s*=\s*\"((?:[^\"\\]|\\.)*)\"")
-_ESCAPE = re.compile(r"\\(.)")
+_LABEL = lazy.compile(r"([a-zA-Z_]\w*)\s*=\s*\"((?:[^\"\\]|\\.)*)\"")
+_ESCAPE = lazy.compile(r"\\(.)")
 _CHUNK = 4 << 20
 WINDOW_BYTES = 96 << 20
 """A larger file is read once per window of time, so that memory does not grow with it."""

@@ -22,13 +22,14 @@ from collector.formats.metric_names import NAMES
 from collector.formats.metric_rows import Samples
 from collector.formats.text import decode, whole
 from collector.importers.base import ImportContext, ImportFailed
+from store import lazy
 from store.rows import Block, Row, one_by_one
 
 LIMIT = 512 << 20
 _LOOKBACK_MS = 300_000
 _RUNS, _ENOUGH = 3, 6
 """Runs, and samples in all, from which on a series shows how it was scraped."""
-_SHAPE = re.compile(r'"resultType"\s*:\s*"(?:matrix|vector)"')
+_SHAPE = lazy.compile(r'"resultType"\s*:\s*"(?:matrix|vector)"')
 
 
 class PrometheusJson:

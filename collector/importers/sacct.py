@@ -24,15 +24,16 @@ from collector.formats.hostlist import expanded
 from collector.formats.job_events import job_events, resize_event, restart_event
 from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
+from store import lazy
 from store.rows import Row, SlurmJob, SlurmStep
 
-_JOB_ID = re.compile(
+_JOB_ID = lazy.compile(
     r"(?P<job>(?P<base>\d{1,20})(?:_(?P<task>\d{1,10}|\[[^\]]*\]?))?(?:\+(?P<het>\d{1,6}))?)(?:\.(?P<step>[\w.+-]+))?\Z",
     re.ASCII,
 )
-_STATE = re.compile(r"[A-Za-z_]{2,}\+?(?:[ ,].*)?\Z")
-_TIME = re.compile(r"(?:\d{4}-\d\d-\d\dT[\d:.+-]+|\d{9,11}|Unknown|None|N/A|)\Z")
-_EXIT = re.compile(r"(?:\d+:\d+|)\Z")
+_STATE = lazy.compile(r"[A-Za-z_]{2,}\+?(?:[ ,].*)?\Z")
+_TIME = lazy.compile(r"(?:\d{4}-\d\d-\d\dT[\d:.+-]+|\d{9,11}|Unknown|None|N/A|)\Z")
+_EXIT = lazy.compile(r"(?:\d+:\d+|)\Z")
 _CHECKS = {"jobid": _JOB_ID, "state": _STATE, "start": _TIME, "end": _TIME, "submit": _TIME, "exitcode": _EXIT}
 _SHELLS = frozenset({"batch", "extern", "interactive"})
 _TELLING = frozenset(
@@ -45,7 +46,7 @@ _DEFAULT = (
     "JobID           JobName  Partition    Account  AllocCPUS      State ExitCode ",
     "------------ ---------- ---------- ---------- ---------- ---------- -------- ",
 )
-_ROW = re.compile(
+_ROW = lazy.compile(
     r"\d[\w.+\[\]-]* +\S.{10,60} +\d+ +(?:COMPLETED|FAILED|TIMEOUT|CANCELLED\+?|NODE_FAIL|OUT_OF_ME\+|PREEMPTED|RUNNING|PENDING|REQUEUED|BOOT_FAIL|DEADLINE)"
     r" +\d+:\d+ *"
 )

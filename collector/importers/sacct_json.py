@@ -9,7 +9,6 @@ CAVEAT  a file of more than 256 MiB is refused: ask for fewer jobs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -20,11 +19,12 @@ from collector.formats.hostlist import expanded
 from collector.formats.job_events import job_events, restart_event
 from collector.formats.text import decode, whole
 from collector.importers.base import ImportContext, ImportFailed
+from store import lazy
 from store.rows import Row, SlurmJob, SlurmStep
 
 LIMIT = 256 << 20
-_JOBS = re.compile(r'"jobs"\s*:\s*\[')
-_OURS = re.compile(r'"(?:association|allocation_nodes|steps|submission|kill_request_user)"\s*:')
+_JOBS = lazy.compile(r'"jobs"\s*:\s*\[')
+_OURS = lazy.compile(r'"(?:association|allocation_nodes|steps|submission|kill_request_user)"\s*:')
 
 
 class SacctJson:

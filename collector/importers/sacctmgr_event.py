@@ -9,7 +9,6 @@ ROWS    slurm_node_state. An event without a node is about the controller itself
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -19,13 +18,14 @@ from collector.formats.delimited import Layout, header, records
 from collector.formats.node_states import node_state
 from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
+from store import lazy
 from store.rows import Row, SlurmNodeState
 
 _NAMES = {
     "node name": "nodename", "node": "nodename", "start": "timestart", "end": "timeend", "time start": "timestart",
     "time end": "timeend",
 }  # fmt: skip
-_TIME = re.compile(r"(?:\d{4}-\d\d-\d\dT[\d:.+-]+|\d{9,11}|Unknown|None|N/A|)\Z")
+_TIME = lazy.compile(r"(?:\d{4}-\d\d-\d\dT[\d:.+-]+|\d{9,11}|Unknown|None|N/A|)\Z")
 
 
 class SacctmgrEvent:

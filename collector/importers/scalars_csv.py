@@ -30,6 +30,7 @@ from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.saved import origin
 from collector.parsers.values import as_json, number, whole
+from store import lazy
 from store.rows import Row, TrainStep
 
 _TENSORBOARD = ["walltime", "step", "value"]
@@ -39,9 +40,9 @@ _LOSSES = ("trainlossstep", "lossstep", "trainloss", "trainingloss", "trainlosse
 _HELD_OUT = ("valloss", "validloss", "validationloss", "evalloss", "devloss", "testloss", "vallossepoch", "evallossepoch", "testlossepoch")  # fmt: skip
 _RATES = ("lr", "learningrate")
 _NORMS = ("gradnorm", "gnorm", "gradientnorm")
-_ASIDE = re.compile(r"(val|valid|validation|eval|dev|test)(?![a-z])", re.IGNORECASE)
-_WORDS = re.compile(r"[A-Za-z]+")
-_VERSION = re.compile(r"version_\d+")
+_ASIDE = lazy.compile(r"(val|valid|validation|eval|dev|test)(?![a-z])", re.IGNORECASE)
+_WORDS = lazy.compile(r"[A-Za-z]+")
+_VERSION = lazy.compile(r"version_\d+")
 
 
 class ScalarsCsv:

@@ -24,10 +24,11 @@ from collector.formats.job_events import job_events, restart_event
 from collector.formats.key_values import EVERY, Blocks
 from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
+from store import lazy
 from store.rows import Row, SlurmJob, SlurmJobEvent
 
-_HEAD = re.compile(r"^\s*JobId=\d+", re.MULTILINE)
-_USER = re.compile(r"([^()\s]+)\((\d+)\)")
+_HEAD = lazy.compile(r"^\s*JobId=\d+", re.MULTILINE)
+_USER = lazy.compile(r"([^()\s]+)\((\d+)\)")
 _KEYS = [
     "ArrayJobId",
     "ArrayTaskId",

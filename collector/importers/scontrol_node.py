@@ -20,6 +20,7 @@ from collector.formats.key_values import Blocks
 from collector.formats.node_states import node_state
 from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
+from store import lazy
 from store.rows import Row, SlurmNodeSample, SlurmNodeState
 
 _KEYS = [
@@ -80,7 +81,7 @@ _KEYS = [
     "ParentJobs",
 ]
 BLOCKS = Blocks("NodeName", _KEYS, ("Reason", "Comment", "Extra", "OS"))
-_REASON = re.compile(r"(?P<text>.*?)\s*\[(?P<user>[^@\]]*)@(?P<time>[^\]]+)\]\s*\Z", re.DOTALL)
+_REASON = lazy.compile(r"(?P<text>.*?)\s*\[(?P<user>[^@\]]*)@(?P<time>[^\]]+)\]\s*\Z", re.DOTALL)
 _ON_HOLD = frozenset({"DOWN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR"})
 
 

@@ -19,18 +19,19 @@ from collector.formats import slurm_json as sj
 from collector.formats import slurm_values as sv
 from collector.formats.text import decode, head, lines, whole
 from collector.importers.base import ImportContext, ImportFailed
+from store import lazy
 from store.rows import Row, SlurmControllerSample
 
-_HEAD = re.compile(r"sdiag output at (?P<local>.*?)(?: \((?P<epoch>\d+)\))?\s*$")
-_SINCE = re.compile(r"Data since\s+(?P<local>.*?)(?: \((?P<epoch>\d+)\))?\s*$")
-_LINE = re.compile(r"\s*(?P<name>[A-Za-z][^:]*?)\s*:\s*(?P<value>-?\d+)\s*$")
+_HEAD = lazy.compile(r"sdiag output at (?P<local>.*?)(?: \((?P<epoch>\d+)\))?\s*$")
+_SINCE = lazy.compile(r"Data since\s+(?P<local>.*?)(?: \((?P<epoch>\d+)\))?\s*$")
+_LINE = lazy.compile(r"\s*(?P<name>[A-Za-z][^:]*?)\s*:\s*(?P<value>-?\d+)\s*$")
 _TEXT = {
     "server thread count": "server_threads", "agent queue size": "agent_queue", "dbd agent queue size": "dbd_agent_queue",
     "jobs submitted": "jobs_submitted", "jobs started": "jobs_started", "jobs completed": "jobs_completed",
     "jobs canceled": "jobs_canceled", "jobs failed": "jobs_failed", "jobs pending": "jobs_pending",
     "jobs running": "jobs_running",
 }  # fmt: skip
-_RPC = re.compile(r"\s*\w+\s*\(\s*\d+\)\s+count:(?P<count>\d+)\s+ave_time:\d+\s+total_time:(?P<time>\d+)")
+_RPC = lazy.compile(r"\s*\w+\s*\(\s*\d+\)\s+count:(?P<count>\d+)\s+ave_time:\d+\s+total_time:(?P<time>\d+)")
 _MAIN = {"last cycle": "main_cycle_last_us", "mean cycle": "main_cycle_mean_us"}
 _BACKFILL = {"last cycle": "backfill_cycle_last_us", "depth mean": "backfill_depth_mean"}
 _JSON = {

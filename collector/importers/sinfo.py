@@ -9,7 +9,6 @@ ROWS    slurm_node_state: a snapshot at the file's own time; with -R from when t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -22,17 +21,18 @@ from collector.formats.node_states import node_state
 from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext
 from collector.importers.squeue import barred, between, heads
+from store import lazy
 from store.rows import Row, SlurmNodeState
 
 _HEADS = {
-    "summary": re.compile(r"^\s*PARTITION\s+AVAIL\s+TIMELIMIT\s+NODES\s+STATE\s+NODELIST\s*$"),
-    "nodes": re.compile(r"^\s*NODELIST\s+NODES\s+PARTITION\s+STATE\s*$"),
-    "reasons": re.compile(r"^\s*REASON\s+USER\s+TIMESTAMP\s+(?:STATE\s+)?NODELIST\s*$"),
+    "summary": lazy.compile(r"^\s*PARTITION\s+AVAIL\s+TIMELIMIT\s+NODES\s+STATE\s+NODELIST\s*$"),
+    "nodes": lazy.compile(r"^\s*NODELIST\s+NODES\s+PARTITION\s+STATE\s*$"),
+    "reasons": lazy.compile(r"^\s*REASON\s+USER\s+TIMESTAMP\s+(?:STATE\s+)?NODELIST\s*$"),
 }
 _ROWS = {
-    "summary": re.compile(r"\S+\s+\S+\s+\S+\s+\d+\s+(?P<state>\S+)\s+(?P<nodes>\S+)\s*$"),
-    "nodes": re.compile(r"(?P<nodes>\S+)\s+\d+\s+\S+\s+(?P<state>\S+)\s*$"),
-    "reasons": re.compile(
+    "summary": lazy.compile(r"\S+\s+\S+\s+\S+\s+\d+\s+(?P<state>\S+)\s+(?P<nodes>\S+)\s*$"),
+    "nodes": lazy.compile(r"(?P<nodes>\S+)\s+\d+\s+\S+\s+(?P<state>\S+)\s*$"),
+    "reasons": lazy.compile(
         r"(?P<reason>.*?)\s+(?P<user>\S+)\s+(?P<time>\d{4}-\d\d-\d\dT[\d:]+|Unknown)\s+(?:(?P<state>[a-z_*~#!%$@^+-]+)\s+)?(?P<nodes>\S+)\s*$"
     ),
 }

@@ -24,41 +24,42 @@ from collector.formats.job_events import job_events
 from collector.formats.node_states import node_state
 from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
+from store import lazy
 from store.rows import Row, SlurmJob, SlurmJobEvent, SlurmNodeState
 
-_LINE = re.compile(r"\[(?P<ts>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)\] (?P<said>.*)")
+_LINE = lazy.compile(r"\[(?P<ts>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)\] (?P<said>.*)")
 _JOB = r"JobId=(?P<job>\d+(?:_\d+|\+\d+)?)(?:\((?P<raw>\d+)\))?"
-_OWN = re.compile(
+_OWN = lazy.compile(
     r"slurmctld version |_slurm_rpc_\w+: |sched: |sched/backfill: |_job_complete: |(?:update|drain)_nodes?: node |Running as primary controller"
     r"|error: Nodes \S+ not responding|Node \S+ now responding|SchedulerParameters=|Recovered (?:state of|information about) \d"
 )
-_SUBMITTED = re.compile(rf"_slurm_rpc_submit_batch_job: {_JOB} InitPrio=")
-_STARTED = re.compile(
+_SUBMITTED = lazy.compile(rf"_slurm_rpc_submit_batch_job: {_JOB} InitPrio=")
+_STARTED = lazy.compile(
     rf"sched: Allocate {_JOB} NodeList=(?P<nodes>\S+) #CPUs=(?P<cpus>\d+) Partition=(?P<part>\S+)"
     rf"|(?:sched/)?backfill: (?:_start_job: )?Started {_JOB.replace('<job>', '<job2>').replace('<raw>', '<raw2>')} in (?P<part2>\S+) on (?P<nodes2>\S+)"
     rf"|sched: _slurm_rpc_allocate_resources {_JOB.replace('<job>', '<job3>').replace('<raw>', '<raw3>')} NodeList=(?P<nodes3>\S+)"
 )
-_ENDED = re.compile(
+_ENDED = lazy.compile(
     rf"_job_complete: {_JOB} (?:(?P<how>WEXITSTATUS|WTERMSIG) (?P<number>\d+)|(?P<word>OOM failure|cancelled by node failure|cancelled by interactive user|done))"
 )
-_REQUEUED = re.compile(
+_REQUEUED = lazy.compile(
     rf"(?:_job_complete: )?requeue (?:job )?{_JOB} (?:due to (?:failure of node (?P<node>\S+)|(?P<lost>node failure))|per user/system request)"
 )
 _TOLD: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("signalled", re.compile(rf"_slurm_rpc_kill_job2?: REQUEST_KILL_JOB {_JOB} uid (?P<uid>\d+)")),
-    ("timeout", re.compile(rf"Time limit exhausted for {_JOB}")),
-    ("node_fail", re.compile(rf"Killing {_JOB} on failed node (?P<node>\S+)")),
-    ("preempted", re.compile(rf"(?:\w+: )?preempted {_JOB} has been (?:killed|requeued)")),
-    ("blocked", re.compile(rf"_pick_best_nodes: {_JOB} never runnable in partition")),
+    ("signalled", lazy.compile(rf"_slurm_rpc_kill_job2?: REQUEST_KILL_JOB {_JOB} uid (?P<uid>\d+)")),
+    ("timeout", lazy.compile(rf"Time limit exhausted for {_JOB}")),
+    ("node_fail", lazy.compile(rf"Killing {_JOB} on failed node (?P<node>\S+)")),
+    ("preempted", lazy.compile(rf"(?:\w+: )?preempted {_JOB} has been (?:killed|requeued)")),
+    ("blocked", lazy.compile(rf"_pick_best_nodes: {_JOB} never runnable in partition")),
 )
-_NODES = re.compile(
+_NODES = lazy.compile(
     r"error: Nodes (?P<list>\S+) not responding(?P<down>, setting DOWN)?"
     r"|(?:update_node|drain_nodes): node (?P<set>\S+) state set to (?P<state>\w+)"
     r"|(?:validate_node_specs: )?Node (?P<booted>\S+) unexpectedly rebooted"
     r"|(?:error: )?Epilog failure on host (?P<epilog>\S+), setting DOWN"
     r"|[Nn]ode (?P<back>\S+) (?:now responding|returned to service)"
 )
-_REASON = re.compile(
+_REASON = lazy.compile(
     r"update_node: node (?P<node>\S+) reason set to: (?P<why>.*)"
     r"|error: Setting node (?P<node2>\S+) state to \w+ with reason:(?P<why2>.*)"
 )

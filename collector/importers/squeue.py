@@ -21,14 +21,15 @@ from collector.formats.forms import Form, divided, first_with
 from collector.formats.hostlist import expanded
 from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext
+from store import lazy
 from store.rows import Row, SlurmJob
 
-_HEAD = re.compile(
+_HEAD = lazy.compile(
     r"^[ \t]*(?P<head>(?:JOBID|JobID)(?:[ \t]+[A-Z][A-Za-z_:/%]*(?:\(REASON\))?){2,24})[ \t]*$",
     re.MULTILINE,
 )
 # A line of the default format: what a header would name is told by the state of two letters, the time and the count.
-_BARE = re.compile(
+_BARE = lazy.compile(
     r"[ \t]*(?P<job>\d{1,10}(?:_(?:\d+|\[[^\]]*\]))?)[ \t]+(?P<partition>\S+)[ \t]+(?P<name>\S.{0,60}?)[ \t]+(?P<user>\S+)[ \t]+"
     r"(?P<state>PD|R|CG|CF|S|RQ|RH|SE)[ \t]+(?P<time>(?:\d+-)?(?:\d+:)?\d+:\d\d)[ \t]+(?P<nodes>\d+)[ \t]+(?P<where>\([^()]+\)|[A-Za-z]\S*)(?:[ \t].*)?$"
 )
@@ -55,7 +56,7 @@ _BARRED = {
     "ACCOUNT": "account", "QOS": "qos", "CPUS": "cpus", "START_TIME": "start", "SUBMIT_TIME": "submit", "DEPENDENCY": "after",
     "COMMAND": "command", "WORK_DIR": "dir",
 }  # fmt: skip
-_BARRED_NAME = re.compile(r"[A-Z][A-Z_:/]*(?:\([A-Z/]+\))?|")
+_BARRED_NAME = lazy.compile(r"[A-Z][A-Z_:/]*(?:\([A-Z/]+\))?|")
 _SHORT = {
     "PD": "PENDING", "R": "RUNNING", "S": "SUSPENDED", "CD": "COMPLETED", "CA": "CANCELLED", "F": "FAILED",
     "TO": "TIMEOUT", "NF": "NODE_FAIL", "PR": "PREEMPTED", "BF": "BOOT_FAIL", "DL": "DEADLINE", "OOM": "OUT_OF_MEMORY",
@@ -64,7 +65,7 @@ _SHORT = {
 }  # fmt: skip
 
 
-_OF_JOB = re.compile(r"\s*(?:JOBID\b|\d[\w\[\]%,.+-]*\s)")
+_OF_JOB = lazy.compile(r"\s*(?:JOBID\b|\d[\w\[\]%,.+-]*\s)")
 
 
 def _columns(head: str) -> re.Pattern[str] | None:
@@ -74,7 +75,7 @@ def _columns(head: str) -> re.Pattern[str] | None:
         return None
     if len(set(names)) < len(names) or {"ST", "STATE"} <= set(names):
         return None
-    return re.compile(r"\s*" + r"\s+".join(_COLUMNS.get(n, r"\S+") for n in names) + r"\s*$")
+    return lazy.compile(r"\s*" + r"\s+".join(_COLUMNS.get(n, r"\S+") for n in names) + r"\s*$")
 
 
 def barred(line: str, needed: tuple[frozenset[str], ...]) -> list[str] | None:

@@ -9,7 +9,6 @@ CAVEAT  a snapshot: of a running job the end is a plan, of a pending one the sta
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,10 +19,11 @@ from collector.formats.hostlist import expanded
 from collector.formats.job_events import job_events, restart_event
 from collector.formats.text import decode, whole
 from collector.importers.base import ImportContext, ImportFailed
+from store import lazy
 from store.rows import Row, SlurmJob
 
 LIMIT = 256 << 20
-_JOBS = re.compile(r'"jobs"\s*:\s*\[')
+_JOBS = lazy.compile(r'"jobs"\s*:\s*\[')
 
 
 class SqueueJson:

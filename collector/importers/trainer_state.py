@@ -10,7 +10,6 @@ EXAMPLE
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -18,9 +17,10 @@ from typing import Any, ClassVar, cast
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.saved import document, origin
 from collector.parsers.values import as_json, number, whole
+from store import lazy
 from store.rows import LogEvent, Row, TrainStep
 
-_CHECKPOINT = re.compile(r"checkpoint-\d+\Z")
+_CHECKPOINT = lazy.compile(r"checkpoint-\d+\Z")
 _CORE = ("loss", "eval_loss", "grad_norm", "learning_rate", "epoch", "step")
 
 

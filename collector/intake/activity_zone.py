@@ -17,15 +17,16 @@ from collector.formats.metric_names import NAMES
 from collector.formats.text import READ_ERRORS, opened, read_some
 from collector.intake.metric_zone import HEAD, MOST_JOBS
 from collector.intake.zones import OFFSETS, Pair
+from store import lazy
 from store.rows import SlurmJob
 
 _NAMES = {name.encode(): m.scale for name, m in NAMES.items() if m.entity == "gpu" and m.column == "engine_active"}
 _WORKS = 0.05
 """Activity from which a GPU works: less is a monitor's own."""
-_SERIES = re.compile(rb"\"metric\"\s*:\s*\{")
-_NAME = re.compile(rb"\"__name__\"\s*:\s*\"(\w+)\"")
-_VALUE = re.compile(rb"\[\s*(\d{10}(?:\.\d+)?)\s*,\s*\"([-+.\deE]+)\"")
-_LINE = re.compile(rb"^(\w+)(?:\{[^\n]*\})?[ \t]+([-+.\deE]+)[ \t]+(\d{10}(?:\.\d+)?|\d{13})\r?$", re.MULTILINE)
+_SERIES = lazy.compile(rb"\"metric\"\s*:\s*\{")
+_NAME = lazy.compile(rb"\"__name__\"\s*:\s*\"(\w+)\"")
+_VALUE = lazy.compile(rb"\[\s*(\d{10}(?:\.\d+)?)\s*,\s*\"([-+.\deE]+)\"")
+_LINE = lazy.compile(rb"^(\w+)(?:\{[^\n]*\})?[ \t]+([-+.\deE]+)[ \t]+(\d{10}(?:\.\d+)?|\d{13})\r?$", re.MULTILINE)
 
 Stretch = tuple[datetime, datetime]
 _IDLE_S = 600.0

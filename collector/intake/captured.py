@@ -18,7 +18,7 @@ from typing import Any
 
 from collector.importers.base import ImportContext
 from collector.importers.job_log import JobLog
-from store import Reader, commits
+from store import Reader, commits, lazy
 from store.lake import Lake
 from store.result import StoreError
 from store.rows import LogEvent, LogLine, Row, TrainStep
@@ -26,7 +26,7 @@ from store.writer import Writer
 
 ORIGIN = "captured"
 MAX_LINES = 1_000_000
-_TEE = re.compile(r"^\[[A-Za-z_]\w*?(\d{1,4})\]:(.*)$", re.DOTALL)
+_TEE = lazy.compile(r"^\[[A-Za-z_]\w*?(\d{1,4})\]:(.*)$", re.DOTALL)
 """Role and local rank, as torchrun puts them before what it repeats."""
 
 _Line = dict[str, Any]

@@ -9,26 +9,27 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 
+from store import lazy
 from store.rows import SlurmJob
 
 _FAR = datetime(9000, 1, 1, tzinfo=UTC)
 _SLACK = timedelta(seconds=90)
 _COPY = timedelta(days=180)
 """A file so much younger than the jobs was most likely copied or unpacked since; jobs further apart name no year together."""
-_NUMBER = re.compile(r"(?<![\d.])\d{1,12}(?:_\d{1,9})?(?:\+\d{1,5})?(?![\d])")
-_SLURM_NAME = re.compile(r"slurm[-_.](?:job[-_.])?(\d{1,12}(?:_\d{1,9})?(?:\+\d{1,5})?)(?!\d)", re.IGNORECASE)
-_JOB_NAME = re.compile(r"job(?:id)?[-_.=]?(\d{1,12}(?:_\d{1,9})?(?:\+\d{1,5})?)(?!\d)", re.IGNORECASE)
-_TAIL_NAME = re.compile(
+_NUMBER = lazy.compile(r"(?<![\d.])\d{1,12}(?:_\d{1,9})?(?:\+\d{1,5})?(?![\d])")
+_SLURM_NAME = lazy.compile(r"slurm[-_.](?:job[-_.])?(\d{1,12}(?:_\d{1,9})?(?:\+\d{1,5})?)(?!\d)", re.IGNORECASE)
+_JOB_NAME = lazy.compile(r"job(?:id)?[-_.=]?(\d{1,12}(?:_\d{1,9})?(?:\+\d{1,5})?)(?!\d)", re.IGNORECASE)
+_TAIL_NAME = lazy.compile(
     r"(?:^|[-_.])(\d{3,12}(?:_\d{1,9})?)(?=(?:[-_.](?:out|err|log|txt|o|e|stdout|stderr))+$)", re.IGNORECASE
 )
-_HEAD_JOB = re.compile(
+_HEAD_JOB = lazy.compile(
     r"SLURM_(?:JOB_ID|JOBID|ARRAY_JOB_ID)\s*[=:]\s*[\"']?(\d{1,12})"
     r"|\*\*\* (?:JOB|STEP) (\d{1,12})[. ]"
     r"|\b(?:[Ss]lurm )?[Jj][Oo][Bb](?: ?[Ii][Dd])?\s*(?:is|[=:#])?\s*(\d{2,12})\b"
 )
-_DATE = re.compile(r"(?:19|20)\d{6}|(?:19|20)\d\d$|1\d{9}$")
+_DATE = lazy.compile(r"(?:19|20)\d{6}|(?:19|20)\d\d$|1\d{9}$")
 """A day, a year, or seconds since 1970 (torchtune's DiskLogger writes `log_1773216792.txt`): a job of a single cluster has 26 bits."""
-_PATTERN = re.compile(r"%(\d*)([%jJAaxuNnts])")
+_PATTERN = lazy.compile(r"%(\d*)([%jJAaxuNnts])")
 
 
 @dataclass(slots=True)
@@ -155,12 +156,12 @@ def place(logs: Sequence[tuple[str, str]], index: JobIndex, folder: str, given: 
     return placed
 
 
-_TOOL = re.compile(
+_TOOL = lazy.compile(
     r"(?:dcgm|exporter|metrics?|prometheus|prom|vllm|scrape|range|query|dmesg|kernel|kern|journal|journalctl|syslog|"
     r"messages|log|out|iso|nvidia|smi|openmetrics|matrix|vector|dump|nv|fabricmanager|)\Z",
     re.IGNORECASE,
 )
-_ANY_NODE = re.compile(r"(?:gpus?|nodes?|hosts?|all|cluster|system|\d+)\Z", re.IGNORECASE)
+_ANY_NODE = lazy.compile(r"(?:gpus?|nodes?|hosts?|all|cluster|system|\d+)\Z", re.IGNORECASE)
 
 
 def node_of(name: str, known: set[str]) -> str | None:

@@ -11,7 +11,6 @@ program has the node's clock or UTC. What Slurm itself wrote into the log when i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
@@ -19,13 +18,14 @@ from pathlib import Path
 from collector.framing.times import Clock, by_slurm
 from collector.intake.metric_zone import SLACK
 from collector.intake.zones import OFFSETS, Pair
+from store import lazy
 from store.rows import SlurmJob
 
 TAIL = 1 << 16
 FEW = 3
 """Fewer times than this tell nothing."""
 # Of the job alone: a step may be ended at any time before.
-_ENDED = re.compile(r"\*\*\* JOB \d+ ON \S+ CANCELLED AT (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\b")
+_ENDED = lazy.compile(r"\*\*\* JOB \d+ ON \S+ CANCELLED AT (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\b")
 
 
 def of_log(path: Path, head: str, zone: tzinfo, jobs: Iterable[SlurmJob]) -> tzinfo | None:

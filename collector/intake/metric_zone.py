@@ -16,6 +16,7 @@ from pathlib import Path
 from collector.formats.text import READ_ERRORS, opened, read_some
 from collector.importers.tables import table_of
 from collector.intake.zones import OFFSETS, Pair
+from store import lazy
 from store.rows import SlurmJob
 
 HEAD, TAIL = 16 << 20, 1 << 20
@@ -29,12 +30,12 @@ CLOSE, OUT = timedelta(minutes=20), timedelta(minutes=15)
 """How far metrics reach beyond the job that they were fetched for, and how far a job stands out that is read in a wrong zone."""
 LOOSE = timedelta(minutes=30)
 """How far they may reach where a job that is read in a wrong zone lies outside them."""
-_TEXT = re.compile(rb"[ }][-+.\deEInfNa]+ (\d{10}(?:\.\d+)?|\d{13})\r?$", re.MULTILINE)
-_TABLE = re.compile(
+_TEXT = lazy.compile(rb"[ }][-+.\deEInfNa]+ (\d{10}(?:\.\d+)?|\d{13})\r?$", re.MULTILINE)
+_TABLE = lazy.compile(
     rb"(?:^|,)\"?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|\+00(?::?00)?)?\"?(?=[,\r\n])", re.MULTILINE
 )
 """A table's ISO times, which are UTC unless they say otherwise: what says so is left out."""
-_JSON = re.compile(rb"\[\s*(\d{10}(?:\.\d+)?)\s*,\s*\"")
+_JSON = lazy.compile(rb"\[\s*(\d{10}(?:\.\d+)?)\s*,\s*\"")
 
 
 def span(path: Path) -> tuple[datetime, datetime] | None:

@@ -10,12 +10,13 @@ import re
 
 from collector.formats.text import HEAD, decode
 from collector.importers.base import Importer
+from store import lazy
 
 SURELY_LOG = 40
 """What the importer of logs claims of a file by a log's name or place."""
 _FOREIGN = 2
 """Lines of another form: one may be the prompt at which somebody typed the command."""
-_OF_PROGRAM = re.compile(
+_OF_PROGRAM = lazy.compile(
     r"Traceback \(most recent call last\):|^(?:srun|slurmstepd|mpirun|torchrun): |\b(?:loss|epoch|step|iter(?:ation)?)\b.{0,12}\d|^\++ \S|\w*Error: ",
     re.IGNORECASE,
 )

@@ -17,21 +17,22 @@ from collector.intake import activity_zone, discover, metric_zone
 from collector.intake.accounting import Told
 from collector.intake.walk import Found
 from collector.intake.zones import Pair
+from store import lazy
 from store.rows import SlurmJob
 
 MAX_BYTES = 64 << 20
-_SDIAG = re.compile(r"sdiag output at \w{3} (\w{3}\s+\d+ [\d:]{8} \d{4}) \((\d{9,11})\)")
-_OFFSET = re.compile(
+_SDIAG = lazy.compile(r"sdiag output at \w{3} (\w{3}\s+\d+ [\d:]{8} \d{4}) \((\d{9,11})\)")
+_OFFSET = lazy.compile(
     r"^(?:\w+ *:\w+ *: *)?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d+)?([+-]\d\d):?(\d\d)(?= )", re.MULTILINE
 )
-_DATE = re.compile(
+_DATE = lazy.compile(
     r"\b\w{3} (\w{3} +\d{1,2} \d\d:\d\d:\d\d(?: [AP]M)?) (UTC|GMT|CET|CEST|EST|EDT|MDT|PST|PDT|JST|AEST|AEDT) (\d{4})\b"
 )
 _HOURS = {
     "UTC": 0, "GMT": 0, "CET": 1, "CEST": 2, "EST": -5, "EDT": -4, "MDT": -6, "PST": -8, "PDT": -7, "JST": 9, "AEST": 10,
     "AEDT": 11,
 }  # fmt: skip
-_LOCAL = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?![\d.,]|[+-]\d\d|Z)")
+_LOCAL = lazy.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?![\d.,]|[+-]\d\d|Z)")
 _TIMES = ("submit_ts", "eligible_ts", "start_ts", "end_ts")
 
 

@@ -14,7 +14,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
-_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?\Z", re.ASCII)
+from store import lazy
+
+_OFFSET = lazy.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?\Z", re.ASCII)
 _STEP = timedelta(minutes=15)
 OFFSETS = (
     *(timedelta(hours=h) for h in range(-12, 15)),

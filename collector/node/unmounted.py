@@ -9,10 +9,11 @@ nfs1:/lake  /srv/lake  nfs  nofail,_netdev  0  0        # /etc/fstab
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from store import lazy
 
 HOST = Path("/")
 MOUNTS = Path("/proc/self/mountinfo")
@@ -21,7 +22,7 @@ _BOOTED = "run/systemd/system"
 _OWN_UNITS = ("etc/systemd/system", _BOOTED, "run/systemd/generator")
 """What was written for this host. Units that packages bring into the other folders count where something of these asks for them."""
 _ALL_UNITS = (*_OWN_UNITS, "usr/local/lib/systemd/system", "usr/lib/systemd/system", "lib/systemd/system")
-_OCTAL, _HEX = re.compile(r"\\([0-7]{3})"), re.compile(rb"\\x([0-9a-fA-F]{2})")
+_OCTAL, _HEX = lazy.compile(r"\\([0-7]{3})"), lazy.compile(rb"\\x([0-9a-fA-F]{2})")
 
 
 @dataclass(frozen=True, slots=True)

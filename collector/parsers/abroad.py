@@ -22,6 +22,7 @@ from typing import ClassVar
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.epoch_lines import EpochLines
 from collector.parsers.steady_lines import SteadyLines
+from store import lazy
 
 _LOSSES = ("perte", "Perte", "Verlust", "verlust", "pérdida", "Pérdida", "perda", "Perda", "perdita", "Perdita", "потер", "Потер", "损失", "損失", "ロス", "손실")  # fmt: skip
 _WORDS: tuple[tuple[str, str], ...] = (
@@ -34,10 +35,10 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"(?i:perte|verlust|pérdida|perda|perdita|потер[ияь])|损失|損失|ロス|손실", "loss "),
 )  # fmt: skip
 """Words, and what stands for them in English; `loss` last, since German joins it to what it is of."""
-_TABLE = tuple((re.compile(pattern), word) for pattern, word in _WORDS)
+_TABLE = tuple((lazy.compile(pattern), word) for pattern, word in _WORDS)
 _WIDE = str.maketrans({"：": ":", "，": ",", "（": "(", "）": ")", "／": "/", "｜": "|", "\u00a0": " "})
 # `perte de validation : 0.31`: the languages that put it behind say so with a word for `of`.
-_BEHIND = re.compile(r"loss +(?:de|di|на|of) +(?i:valid\w*|val)\b")
+_BEHIND = lazy.compile(r"loss +(?:de|di|на|of) +(?i:valid\w*|val)\b")
 
 
 class Abroad(LineParser):

@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail, strip_label, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "ArgumentError": "argparse (exit status 2): detail.argparse",
@@ -28,27 +29,27 @@ NAMES: dict[str, str] = {
     "ValueError": "pydantic's line about one value: detail.pydantic",
 }
 
-_ARGPARSE = re.compile(
+_ARGPARSE = lazy.compile(
     r"(?P<prog>[\w./-]+): error: (?P<text>(?P<plain>unrecognized arguments: .+|the following arguments are required: .+|argument .{1,120}: (?:invalid|expected|not allowed|ignored).*"
     r"|ambiguous option: .+|one of the arguments .+ is required|invalid choice: .+)|.+)$"
 )
 # A launcher or a logger may have put words of its own before it, of a shape that is not known.
-_AFTER = re.compile(
+_AFTER = lazy.compile(
     r"[\s\]:>：](?P<prog>[\w.-]+\.py): error: (?P<text>(?:unrecognized arguments|the following arguments are required): .+|argument .{1,120}: (?:invalid|expected|not allowed) .+)$"
 )
-_CLICK = re.compile(
+_CLICK = lazy.compile(
     r"^\W*(?:Error: )?(?P<text>No such (?:option|command):? .+|Invalid value for .+|Missing (?:option|argument|parameter|command)\b.*|Got unexpected extra argument.*|Option .{1,60} requires an argument.*)$"
 )
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("ConfigCompositionException", re.compile(r"^(?:Could not (?:override|append to|load|find) '(?P<what>[^']+)'|In '[^']+': Could not (?:find|load|override) '(?P<what2>[^']+)'|You must specify '(?P<what3>[^']+)', e\.g|Missing (?:config|@package).{0,80}|Cannot find primary config '(?P<what4>[^']+)'|Error merging '(?P<what5>[^']+)' with schema|Primary config (?:module '(?P<what6>[^']+)' not found|directory not found\.)|Additional config directory '(?P<what10>[^']+)' not found|Could not delete (?:'(?P<what11>[^']+)'|from config\. )|Error merging override (?P<what12>\S+)|Override (?P<what13>\S+) looks like a config group override|In '[^']+': \w+ raised while composing config:|Sweep parameters '(?P<what14>[^']+)' requires --multirun|Ambiguous value for '(?P<what7>[^']+)':|Multiple values for (?P<what8>\S+)\. To override|(?P<what9>\S+) appears more than once in the final defaults list)")),
-    ("ConfigAttributeError", re.compile(r"^Key '(?P<what>[^']+)' (?:is not in struct\b|not in '[A-Z]\w*'\s*$)")),
-    ("MissingMandatoryValue", re.compile(r"^(?:Missing mandatory value: (?P<what>\S+)|Structured config of type.{0,80}missing)")),
-    ("InstantiationException", re.compile(r"^(?:Error in call to target '(?P<what>[^']+)'|Error (?:locating|instantiating) target '(?P<what2>[^']+)'|Error instantiating/calling '(?P<what3>[^']+)')")),
-    ("OverrideParseException", re.compile(r"^(?:LexerNoViableAltException: (?P<what>.+)|(?:mismatched|extraneous) input '(?P<what2>[^']+)' expecting|missing EQUAL at '(?P<what4>[^']+)'|no viable alternative at input '(?P<what5>[^']+)'|token recognition error at: '(?P<what6>[^']+)'|Error parsing override '(?P<what3>[^']+)')")),
-    ("ValidationError", re.compile(r"^(?P<errors>\d+) validation errors? for (?P<what>\S+)")),
-    ("ValueError", re.compile(r"^\s*Value error, (?P<text>.+?)(?: \[type=\w+, .*)?$")),
+    ("ConfigCompositionException", lazy.compile(r"^(?:Could not (?:override|append to|load|find) '(?P<what>[^']+)'|In '[^']+': Could not (?:find|load|override) '(?P<what2>[^']+)'|You must specify '(?P<what3>[^']+)', e\.g|Missing (?:config|@package).{0,80}|Cannot find primary config '(?P<what4>[^']+)'|Error merging '(?P<what5>[^']+)' with schema|Primary config (?:module '(?P<what6>[^']+)' not found|directory not found\.)|Additional config directory '(?P<what10>[^']+)' not found|Could not delete (?:'(?P<what11>[^']+)'|from config\. )|Error merging override (?P<what12>\S+)|Override (?P<what13>\S+) looks like a config group override|In '[^']+': \w+ raised while composing config:|Sweep parameters '(?P<what14>[^']+)' requires --multirun|Ambiguous value for '(?P<what7>[^']+)':|Multiple values for (?P<what8>\S+)\. To override|(?P<what9>\S+) appears more than once in the final defaults list)")),
+    ("ConfigAttributeError", lazy.compile(r"^Key '(?P<what>[^']+)' (?:is not in struct\b|not in '[A-Z]\w*'\s*$)")),
+    ("MissingMandatoryValue", lazy.compile(r"^(?:Missing mandatory value: (?P<what>\S+)|Structured config of type.{0,80}missing)")),
+    ("InstantiationException", lazy.compile(r"^(?:Error in call to target '(?P<what>[^']+)'|Error (?:locating|instantiating) target '(?P<what2>[^']+)'|Error instantiating/calling '(?P<what3>[^']+)')")),
+    ("OverrideParseException", lazy.compile(r"^(?:LexerNoViableAltException: (?P<what>.+)|(?:mismatched|extraneous) input '(?P<what2>[^']+)' expecting|missing EQUAL at '(?P<what4>[^']+)'|no viable alternative at input '(?P<what5>[^']+)'|token recognition error at: '(?P<what6>[^']+)'|Error parsing override '(?P<what3>[^']+)')")),
+    ("ValidationError", lazy.compile(r"^(?P<errors>\d+) validation errors? for (?P<what>\S+)")),
+    ("ValueError", lazy.compile(r"^\s*Value error, (?P<text>.+?)(?: \[type=\w+, .*)?$")),
 )  # fmt: skip
-_REPR = re.compile(r"[A-Z]\w*(?:Error|Exception|Exit|Interrupt)\(.*\)$")
+_REPR = lazy.compile(r"[A-Z]\w*(?:Error|Exception|Exit|Interrupt)\(.*\)$")
 
 
 class Arguments(LineParser):

@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "timeout": "rendezvous: a rank was not heard of while the ranks connected, or their ranktables differ in time (EI0006, EI0009, EI0015)",
@@ -26,7 +27,7 @@ NAMES: dict[str, str] = {
 # Since CANN 8 the code stands in brackets behind its title: `Communication_Error_Timeout(EI0006): ...`.
 _CODE = r"\bE[A-Z]\d{4}\)?: (?:\[PID: ?\d+\] ?)?(?:\d{4}-\d\d-\d\d-[\d:.]+ )?"
 _WORDS: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
-    (kind, name, re.compile(pattern))
+    (kind, name, lazy.compile(pattern))
     for kind, name, pattern in (
         ("nccl_watchdog", "collective_timeout", r"EI0002\)?: .{0,80}Notify register times out|E[A-Z]\d{4}\)?: .{0,400}\bhccl \w+ task timeout\b"),
         ("rendezvous", "bind_failed", r"(?:EJ0003|EI0019|EI0020)\)?: .{0,200}(?:bind|listen|port)"),
@@ -34,9 +35,9 @@ _WORDS: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
         ("rendezvous", "device_process", r"EJ000[124]\)?: .{0,80}(?:[Ff]ailed to initialize|HCCP)"),
     )
 )  # fmt: skip
-_CODED = re.compile(_CODE)
-_TAG = re.compile(r"tag\[(?P<op>[A-Za-z]+)_")
-_PEER = re.compile(r"remote rank:? ?\[(?P<rank>\d{1,6})\]")
+_CODED = lazy.compile(_CODE)
+_TAG = lazy.compile(r"tag\[(?P<op>[A-Za-z]+)_")
+_PEER = lazy.compile(r"remote rank:? ?\[(?P<rank>\d{1,6})\]")
 
 
 class Ascend(LineParser):

@@ -10,21 +10,21 @@ EXAMPLE
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.shapes import strip_label
+from store import lazy
 
 NAMES: dict[str, str] = {
     "OSError": "the operating system refused a file (its number and path in the message)",
     "Exception": "another failure; its kind is not printed",
 }
 
-_HEAD = re.compile(r"Exception in background worker \d{1,6}:\s*(?P<rest>.*)$")
-_SYSTEM = re.compile(r"\[Errno \d+\] ")
-_NONE = re.compile(r"Traceback \(most recent call last\)|File \"|\S+\.py[: ]")
+_HEAD = lazy.compile(r"Exception in background worker \d{1,6}:\s*(?P<rest>.*)$")
+_SYSTEM = lazy.compile(r"\[Errno \d+\] ")
+_NONE = lazy.compile(r"Traceback \(most recent call last\)|File \"|\S+\.py[: ]")
 
 
 class Augmenters:

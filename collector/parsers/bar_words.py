@@ -8,21 +8,21 @@ EXAMPLE   Epoch: 29. Loss: 3.32882:  76%|███████▌  | 263/348 [02
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, number
+from store import lazy
 
-_BAR = re.compile(
+_BAR = lazy.compile(
     r"(?P<words>[^|\r]{4,200}): *\d{1,3}%\|[^|\r]{0,300}\| *(?P<n>\d{1,12})/(?P<total>\d{1,12}) \[\d[^\]\r]{0,120}\]"
 )
-_LOSS = re.compile(
+_LOSS = lazy.compile(
     rf"(?<![\w/-])(?P<name>(?:[Tt]rain(?:ing)?[ _])?[Ll]oss) ?[:=]? ?(?P<loss>{NUMBER})(?=[\s,;.|)\]]*(?:$|[\s,;|]))"
 )
-_EPOCH = re.compile(r"(?i)\bepoch\b[ :#]{0,3}\[?(?P<epoch>\d{1,9})")
-_HELD_OUT = re.compile(r"(?i)\b(?:val|valid\w*|test\w*|eval\w*|dev|pred\w*)\b|val_|eval_|test_")
+_EPOCH = lazy.compile(r"(?i)\bepoch\b[ :#]{0,3}\[?(?P<epoch>\d{1,9})")
+_HELD_OUT = lazy.compile(r"(?i)\b(?:val|valid\w*|test\w*|eval\w*|dev|pred\w*)\b|val_|eval_|test_")
 
 
 class BarWords(LineParser):

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.shapes import detail, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "time_limit": "slurm: the batch system's limit of wall-clock or processor time was reached",
@@ -50,30 +51,30 @@ _LSF = {
     "REQUEUE_RC": "requeued",
 }
 # A table of the reasons in a program or a manual names them in quotes, in capitals or after a number.
-_TERM = re.compile(
+_TERM = lazy.compile(
     r"^\s*(?:[\w :/.-]{0,60}Completed <exit>; )?TERM_(?P<why>[A-Z_]+): job (?:killed|exited|terminated|removed|has)\b.{0,200}"
 )
-_LSF_STATUS = re.compile(r"^(?:Exited with exit code (?P<code>\d{1,3})\.|(?P<done>Successfully completed)\.)\s*$")
-_LSF_REFUSED = re.compile(r"^(?:.{1,200}\. )?(?:Job not submitted|Request aborted by esub\. Job not submitted)\.\s*$")
+_LSF_STATUS = lazy.compile(r"^(?:Exited with exit code (?P<code>\d{1,3})\.|(?P<done>Successfully completed)\.)\s*$")
+_LSF_REFUSED = lazy.compile(r"^(?:.{1,200}\. )?(?:Job not submitted|Request aborted by esub\. Job not submitted)\.\s*$")
 _RULES: tuple[tuple[str, str, str, re.Pattern[str]], ...] = (
-    ("pbs", "time_limit", "fatal", re.compile(r"PBS: job killed: (?:walltime|cput|pcput) \d+ exceeded limit \d+")),
-    ("pbs", "node_failure", "fatal", re.compile(r"^\s*job preempted \(node failure\)\s*$")),
-    ("pbs", "preempted", "fatal", re.compile(r"^\s*job preempted\s*$")),
-    ("pbs", "cancelled", "fatal", re.compile(r"^\s*(?:job deleted at request of|Job deleted at request of) \S+")),
-    ("pbs", "submit_failed", "fatal", re.compile(r"^qsub: (?:[Jj]ob (?:rejected|violates|exceeds)|submit error|(?:[Uu]nknown|[Ii]llegal|[Ii]nvalid|Unauthorized|Bad UID)\b|would exceed|script file).{0,200}")),
-    ("sge", "time_limit", "fatal", re.compile(r"\bjob \d[\d.]* (?:exceeded hard wallclock time|exceeds job hard limit \"(?:h_rt|h_cpu)\").{0,200}")),
-    ("sge", "submit_failed", "fatal", re.compile(r"^Unable to run job: .{1,300}")),
-    ("flux", "time_limit", "fatal", re.compile(r"job\.exception\b.{0,40}\btype=timeout\b.{0,200}|\bexception: type=timeout\b.{0,200}")),
-    ("flux", "cancelled", "fatal", re.compile(r"job\.exception\b.{0,40}\btype=cancel\b.{0,200}|\bexception: type=cancel\b.{0,200}")),
+    ("pbs", "time_limit", "fatal", lazy.compile(r"PBS: job killed: (?:walltime|cput|pcput) \d+ exceeded limit \d+")),
+    ("pbs", "node_failure", "fatal", lazy.compile(r"^\s*job preempted \(node failure\)\s*$")),
+    ("pbs", "preempted", "fatal", lazy.compile(r"^\s*job preempted\s*$")),
+    ("pbs", "cancelled", "fatal", lazy.compile(r"^\s*(?:job deleted at request of|Job deleted at request of) \S+")),
+    ("pbs", "submit_failed", "fatal", lazy.compile(r"^qsub: (?:[Jj]ob (?:rejected|violates|exceeds)|submit error|(?:[Uu]nknown|[Ii]llegal|[Ii]nvalid|Unauthorized|Bad UID)\b|would exceed|script file).{0,200}")),
+    ("sge", "time_limit", "fatal", lazy.compile(r"\bjob \d[\d.]* (?:exceeded hard wallclock time|exceeds job hard limit \"(?:h_rt|h_cpu)\").{0,200}")),
+    ("sge", "submit_failed", "fatal", lazy.compile(r"^Unable to run job: .{1,300}")),
+    ("flux", "time_limit", "fatal", lazy.compile(r"job\.exception\b.{0,40}\btype=timeout\b.{0,200}|\bexception: type=timeout\b.{0,200}")),
+    ("flux", "cancelled", "fatal", lazy.compile(r"job\.exception\b.{0,40}\btype=cancel\b.{0,200}|\bexception: type=cancel\b.{0,200}")),
 )  # fmt: skip
-_CONDOR = re.compile(
+_CONDOR = lazy.compile(
     r"^(?P<event>0\d\d) \(\d+\.\d+\.\d+\) (?:\d\d/\d\d|\d{4}-\d\d-\d\d) \d\d:\d\d:\d\d (?P<text>\S.{1,300})"
 )
-_NORMAL = re.compile(r"\(1\) Normal termination \(return value (?P<code>-?\d+)\)")
-_SIGNAL = re.compile(r"\(0\) Abnormal termination \(signal (?P<signal>\d+)\)")
-_BY_HAND = re.compile(r"via condor_(?:rm|hold)|aborted by the user|removed by (?:the )?user")
-_MEMORY = re.compile(r"[Mm]emory (?:usage|limit)|OOM|out of memory|RequestMemory|gone over .{0,20}memory")
-_TIME = re.compile(
+_NORMAL = lazy.compile(r"\(1\) Normal termination \(return value (?P<code>-?\d+)\)")
+_SIGNAL = lazy.compile(r"\(0\) Abnormal termination \(signal (?P<signal>\d+)\)")
+_BY_HAND = lazy.compile(r"via condor_(?:rm|hold)|aborted by the user|removed by (?:the )?user")
+_MEMORY = lazy.compile(r"[Mm]emory (?:usage|limit)|OOM|out of memory|RequestMemory|gone over .{0,20}memory")
+_TIME = lazy.compile(
     r"(?:wall ?time|allowed (?:execute|job) (?:duration|time)|run ?time|execution duration).{0,60}(?:exceed|limit)|(?:exceed|over)\w*.{0,60}(?:wall ?time|allowed (?:execute|job) duration|run ?time)",
     re.IGNORECASE,
 )

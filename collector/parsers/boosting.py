@@ -17,23 +17,24 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_XGB = re.compile(
+_XGB = lazy.compile(
     rf"^(?:\[[\d:]{{5,8}}\] )?\[(?P<n>\d{{1,9}})\](?P<rest>(?:\s+[\w.]{{1,40}}-[\w@.:-]{{1,40}}?:{NUMBER}(?:\+{NUMBER})?)+)\s*$"
 )
-_XGB_PAIR = re.compile(rf"\s(?P<set>[\w.]{{1,40}})-(?P<name>[\w@.-]{{1,40}}?):(?P<value>{NUMBER})")
-_LGB = re.compile(
+_XGB_PAIR = lazy.compile(rf"\s(?P<set>[\w.]{{1,40}})-(?P<name>[\w@.-]{{1,40}}?):(?P<value>{NUMBER})")
+_LGB = lazy.compile(
     rf"^(?:\[LightGBM\] \[Info\] )?\[(?P<n>\d{{1,9}})\](?P<rest>(?:\s+[\w.]{{1,40}}'s [\w@.-]{{1,40}}: {NUMBER}(?: \+ {NUMBER})?)+)\s*$"
 )
-_LGB_PAIR = re.compile(rf"\s(?P<set>[\w.]{{1,40}})'s (?P<name>[\w@.-]{{1,40}}): (?P<value>{NUMBER})")
-_CAT = re.compile(
+_LGB_PAIR = lazy.compile(rf"\s(?P<set>[\w.]{{1,40}})'s (?P<name>[\w@.-]{{1,40}}): (?P<value>{NUMBER})")
+_CAT = lazy.compile(
     rf"^(?P<n>\d{{1,9}}):\s+learn: (?P<learn>{NUMBER})(?:\s+test: (?P<test>{NUMBER}))?(?:\s+best: {NUMBER} \(\d+\))?\s+total: \S"
 )
-_END = re.compile(
+_END = lazy.compile(
     r"^(?P<early>Early stopping, best iteration is:)|^Did not meet early stopping\. Best iteration is:|^bestTest = |^Shrink model to first \d+ iterations"
 )
-_ROUND = re.compile(r"^(?:\[[\d:]{5,8}\] |\[LightGBM\] \[Info\] )?\[\d{1,9}\]\t")
-_IS_LOSS = re.compile(
+_ROUND = lazy.compile(r"^(?:\[[\d:]{5,8}\] |\[LightGBM\] \[Info\] )?\[\d{1,9}\]\t")
+_IS_LOSS = lazy.compile(
     r"(?i)rms|mae|mse|mape|loss|error|^l[12]$|deviance|huber|poisson|gamma|tweedie|cox|quantile|entropy|kullback|fair"
 )
 

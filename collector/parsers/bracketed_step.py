@@ -10,16 +10,16 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_STEP = re.compile(r"\(step=(?P<n>\d{1,12})\) (?P<rest>Train .{3,2000})")
-_LOSS = re.compile(rf"\bTrain Loss(?: (?P<part>[A-Za-z_]\w{{0,30}}))?: (?P<value>{NUMBER})(?=[,\s]|$)")
-_RATE = re.compile(rf"\bTrain Steps/Sec: (?P<value>{NUMBER})(?=[,\s]|$)")
+_STEP = lazy.compile(r"\(step=(?P<n>\d{1,12})\) (?P<rest>Train .{3,2000})")
+_LOSS = lazy.compile(rf"\bTrain Loss(?: (?P<part>[A-Za-z_]\w{{0,30}}))?: (?P<value>{NUMBER})(?=[,\s]|$)")
+_RATE = lazy.compile(rf"\bTrain Steps/Sec: (?P<value>{NUMBER})(?=[,\s]|$)")
 
 _TOLD = 0.1
 """Steps a second below which two decimals are too few to tell how long one took."""

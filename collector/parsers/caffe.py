@@ -11,14 +11,14 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, number
+from store import lazy
 
-_ITERATION = re.compile(
+_ITERATION = lazy.compile(
     rf"\bsolver\.cpp:\d{{1,5}}\] Iteration (?P<n>\d{{1,12}})(?: \((?P<rate>{NUMBER}) iter/s, [^()]{{1,60}}\))?, loss = (?P<loss>{NUMBER})(?=\s|$)"
 )
 

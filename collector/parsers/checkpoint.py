@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "saving": "a save begins (or is the only word about it)",
@@ -30,7 +31,7 @@ NAMES: dict[str, str] = {
 _PATH = r"['\"`]?(?P<path>[^\s'\"`,]+)"
 _Rule = tuple[str, str | None, re.Pattern[str]]
 _TABLE: tuple[_Rule, ...] = tuple(
-    (name, framework, re.compile(pattern))
+    (name, framework, lazy.compile(pattern))
     for name, framework, pattern in (
         # failures first: their words contain the others
         ("failed", "torch", r"PytorchStreamReader failed (?P<what>.{0,80})"),
@@ -110,8 +111,8 @@ _TABLE: tuple[_Rule, ...] = tuple(
         ("loading", None, rf"[Ll]oading (?:the |a |latest |model )*(?:checkpoint|ckpt) (?:from|at|file) {_PATH}"),
     )
 )  # fmt: skip
-_STEP_IN_PATH = re.compile(r"(?:checkpoint-|global_?step_?=?|step[-_=]|iter_?)(\d{1,12})")
-_NOT = re.compile(
+_STEP_IN_PATH = lazy.compile(r"(?:checkpoint-|global_?step_?=?|step[-_=]|iter_?)(\d{1,12})")
+_NOT = lazy.compile(
     r"checkpoint shards|gradient checkpoint|activation checkpoint|checkpoint(?:ing)? (?:every|interval|frequency)|will be saved|--\w+"
 )
 

@@ -16,16 +16,16 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.values import number, whole
+from store import lazy
 
-_HEADING = re.compile(r"[|│┃]?\s*[A-Za-z][A-Za-z_/ .()%|│┃,\t-]{8,300}")
-_EDGES = re.compile(r"^[\s|│┃]+|[\s|│┃]+$")
-_GAPS = re.compile(r"\s*[|│┃]\s*|\s*,\s*|\t+\s*|\s{2,}")
+_HEADING = lazy.compile(r"[|│┃]?\s*[A-Za-z][A-Za-z_/ .()%|│┃,\t-]{8,300}")
+_EDGES = lazy.compile(r"^[\s|│┃]+|[\s|│┃]+$")
+_GAPS = lazy.compile(r"\s*[|│┃]\s*|\s*,\s*|\t+\s*|\s{2,}")
 _EPOCHS = frozenset(("epoch", "epochs", "ep"))
 _STEPS = frozenset(
     ("step", "steps", "iter", "iteration", "iterations", "global step", "global_step", "batch", "update")

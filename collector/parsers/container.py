@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import strip_label
+from store import lazy
 
 NAMES: dict[str, str] = {
     "container_failed": "launcher_event: the runtime gave up before the program ran; framework names the runtime",
@@ -26,22 +27,22 @@ _APPTAINER = (
     r"sandbox|registry|\bOCI\b|\boci\b|starter|hostfs|fakeroot"
 )
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("apptainer", re.compile(rf"^\W*FATAL: {{3}}(?P<text>(?=.{{0,600}}(?i:{_APPTAINER}))\S.{{1,600}})")),
-    ("docker", re.compile(r"^(?:docker: )?(?P<text>Error response from daemon: .{1,600}|(?:permission denied while trying to|Cannot) connect to the Docker daemon.{0,400})")),
-    ("docker", re.compile(r"^docker: (?P<text>(?i:invalid reference format|no such image).{0,600})")),
-    ("oci", re.compile(r"(?P<text>OCI runtime (?:\w+ )?(?:failed|error): .{1,600})")),
-    ("podman", re.compile(r"^Error: (?P<text>(?:initializing source|unable to (?:copy from source|pull)|creating container storage|crun|runc)\b.{1,600})")),
-    ("charliecloud", re.compile(r"^ch-run\[\d+\]: (?:fatal|error): (?P<text>.{1,600})")),
+    ("apptainer", lazy.compile(rf"^\W*FATAL: {{3}}(?P<text>(?=.{{0,600}}(?i:{_APPTAINER}))\S.{{1,600}})")),
+    ("docker", lazy.compile(r"^(?:docker: )?(?P<text>Error response from daemon: .{1,600}|(?:permission denied while trying to|Cannot) connect to the Docker daemon.{0,400})")),
+    ("docker", lazy.compile(r"^docker: (?P<text>(?i:invalid reference format|no such image).{0,600})")),
+    ("oci", lazy.compile(r"(?P<text>OCI runtime (?:\w+ )?(?:failed|error): .{1,600})")),
+    ("podman", lazy.compile(r"^Error: (?P<text>(?:initializing source|unable to (?:copy from source|pull)|creating container storage|crun|runc)\b.{1,600})")),
+    ("charliecloud", lazy.compile(r"^ch-run\[\d+\]: (?:fatal|error): (?P<text>.{1,600})")),
     # what the hook of a runtime says of the node, on a line below the runtime's own
-    ("nvidia-container-cli", re.compile(r"^(?P<text>nvidia-container-cli: .{1,600})")),
-    ("enroot", re.compile(r"^enroot-(?:mount|nsenter|switchroot|aufs2ovlfs|mksquashovlfs): (?P<text>.{1,600})")),
+    ("nvidia-container-cli", lazy.compile(r"^(?P<text>nvidia-container-cli: .{1,600})")),
+    ("enroot", lazy.compile(r"^enroot-(?:mount|nsenter|switchroot|aufs2ovlfs|mksquashovlfs): (?P<text>.{1,600})")),
 )  # fmt: skip
 # Singularity 2 says in one line what failed and in another that it gives up.
 _ERROR2, _ABORT2 = (
-    re.compile(r"^\W*ERROR {2}: (?P<text>\S.{1,600})"),
-    re.compile(r"^\W*(?P<text>ABORT {2}: Retval = \d+)"),
+    lazy.compile(r"^\W*ERROR {2}: (?P<text>\S.{1,600})"),
+    lazy.compile(r"^\W*(?P<text>ABORT {2}: Retval = \d+)"),
 )
-_HARMLESS = re.compile(r"already exists", re.IGNORECASE)
+_HARMLESS = lazy.compile(r"already exists", re.IGNORECASE)
 
 
 class Container(LineParser):

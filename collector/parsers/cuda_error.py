@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail, strip_label
+from store import lazy
 
 NAMES: dict[str, str] = {
     "cuda_error": "an error of a running kernel or call: detail.code is one of ecc_uncorrectable, illegal_address, "
@@ -61,20 +62,20 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ("cuda_error", "other", r"CUDA (?:runtime |driver )?error: (?!out of memory|CU(?:BLAS|DNN)_STATUS_ALLOC)(?P<text>[a-zA-Z].{0,100})"),
 )  # fmt: skip
 _ON_CPU: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("torch", re.compile(r"CUDA is not available\. {1,2}Disabling")),
-    ("lightning", re.compile(r"\bGPU available: (?:False|True .{0,20}, used: False)")),
-    ("tensorflow", re.compile(r"Skipping registering GPU devices")),
-    ("jax", re.compile(r"No GPU/TPU found, falling back to CPU|jaxlib is not installed\. Falling back to cpu")),
-    ("program", re.compile(r"[Nn]o GPU (?:was )?(?:found|detected|available)[.,;:]? .{0,30}\b(?:CPU|cpu)\b|GROMACS cannot run tasks on a GPU")),
+    ("torch", lazy.compile(r"CUDA is not available\. {1,2}Disabling")),
+    ("lightning", lazy.compile(r"\bGPU available: (?:False|True .{0,20}, used: False)")),
+    ("tensorflow", lazy.compile(r"Skipping registering GPU devices")),
+    ("jax", lazy.compile(r"No GPU/TPU found, falling back to CPU|jaxlib is not installed\. Falling back to cpu")),
+    ("program", lazy.compile(r"[Nn]o GPU (?:was )?(?:found|detected|available)[.,;:]? .{0,30}\b(?:CPU|cpu)\b|GROMACS cannot run tasks on a GPU")),
 )  # fmt: skip
-_DEVICE = re.compile(
+_DEVICE = lazy.compile(
     r"^\s*(?:.{0,80}(?:INFO|DEBUG|WARNING|[\]:>-])\s+)?(?:[Uu]s(?:ing|e)|[Rr]unning on|[Tt]raining on|[Dd]evice)(?: (?:the )?device)?(?: is)?"
     r" ?[:=]? ?['\"(]{0,2}(?:(?P<cpu>cpu|CPU)|cuda|CUDA|gpu|GPU|hip|xpu|mps)(?::?\d{1,2})?\b(?: device)?['\").]{0,3}\s*$"
 )
-_TABLE = tuple((name, code, re.compile(pattern)) for name, code, pattern in _RULES)
-_KERNEL = re.compile(r"\bNVRM\b|\bXid \(PCI:")
+_TABLE = tuple((name, code, lazy.compile(pattern)) for name, code, pattern in _RULES)
+_KERNEL = lazy.compile(r"\bNVRM\b|\bXid \(PCI:")
 """The kernel's own words, which the runtime does not print: whoever copied them is not the driver."""
-_ASSERT = re.compile(
+_ASSERT = lazy.compile(
     r"^(?:\[?rank\d+\]?:? ?)?(?P<place>\S+\.(?:cu|cuh|hip|h|hpp|cpp|py)):\d+: .{0,200}?[Aa]ssertion `(?P<assertion>[^`']{1,200})[`'](?: failed|\s*$)"
 )
 

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.shapes import LOG_LINE, detail, size_bytes, strip_label, whole
+from store import lazy
 from store.gpu_memory_words import OTHERS, TORCH
 
 NAMES: dict[str, str] = {
@@ -43,11 +44,11 @@ _SIZE = r"(?P<n>[\d.,]+) ?(?P<u>[KMGT]i?B|[Bb]ytes|B)\b"
 
 
 def _sized(before: str, after: str = "") -> re.Pattern[str]:
-    return re.compile(before + _SIZE + after)
+    return lazy.compile(before + _SIZE + after)
 
 
 _REQUESTED = _sized(r"Tried to allocate ")
-_GPU = re.compile(r"(?:\((?:GPU|NPU) (?P<a>\d+);|(?:GPU|NPU|XPU)\s+(?P<b>\d+)\s+has a total)")
+_GPU = lazy.compile(r"(?:\((?:GPU|NPU) (?P<a>\d+);|(?:GPU|NPU|XPU)\s+(?P<b>\d+)\s+has a total)")
 _TOTAL = (_sized(r"total capac?i?ty of "), _sized("", r" total capacity"), _sized(r"max allowed: "))
 _FREE = (_sized(r"of which ", r" is free"), _sized("", r" free"))
 _ALLOCATED = (
@@ -59,19 +60,19 @@ _RESERVED = _sized("", r" (?:reserved in total by PyTorch|cached)")
 _UNALLOCATED = _sized("", r" is reserved by PyTorch but unallocated")
 _IN_USE = _sized(r"this process has ", r" memory in use")
 _POOLS = _sized(r"with ", r" allocated in private pools")
-_OTHER = re.compile(r"Process (?P<pid>\d+) has " + _SIZE + r" memory in use")
+_OTHER = lazy.compile(r"Process (?P<pid>\d+) has " + _SIZE + r" memory in use")
 
 _BYTES = (
-    re.compile(r"trying to allocate (?P<n>[\d.,]+) ?(?P<u>bytes|[KMGT]i?B)?"),
-    re.compile(r"allocating (?P<n>[\d,]+) ?(?P<u>bytes)"),
-    re.compile(r"fail(?:ed)? to allocate memory (?:for requested buffer of size )?(?P<n>\d+)(?: (?P<u>bytes))?"),
-    re.compile(r"failed to allocate .{0,40}\((?P<n>\d+) ?(?P<u>bytes)\)"),
-    re.compile(r"Cannot allocate (?P<n>[\d.]+)(?P<u>[KMGT])B memory on GPU"),
-    re.compile(r"Attempting to (?:allocate|reserve) (?P<n>[\d.]+) ?(?P<u>[KMGT])\b"),
+    lazy.compile(r"trying to allocate (?P<n>[\d.,]+) ?(?P<u>bytes|[KMGT]i?B)?"),
+    lazy.compile(r"allocating (?P<n>[\d,]+) ?(?P<u>bytes)"),
+    lazy.compile(r"fail(?:ed)? to allocate memory (?:for requested buffer of size )?(?P<n>\d+)(?: (?P<u>bytes))?"),
+    lazy.compile(r"failed to allocate .{0,40}\((?P<n>\d+) ?(?P<u>bytes)\)"),
+    lazy.compile(r"Cannot allocate (?P<n>[\d.]+)(?P<u>[KMGT])B memory on GPU"),
+    lazy.compile(r"Attempting to (?:allocate|reserve) (?P<n>[\d.]+) ?(?P<u>[KMGT])\b"),
 )
-_RAISED = re.compile(r"^\s*(?:[\w.]+: ?){0,3}[\w.]*(?:Error|Exception)(?:\(\w+\))?: ?|^\s*CUDA out of memory")
-_TOLD = re.compile(r"\b(?:INFO|DEBUG)\b|^\s*\[?I\d{4} \d\d:\d\d:\d\d")
-_TORN = re.compile(r"\bOf the allocated memory [\d.]+ [KMGT]iB is allocated by PyTorch\b")
+_RAISED = lazy.compile(r"^\s*(?:[\w.]+: ?){0,3}[\w.]*(?:Error|Exception)(?:\(\w+\))?: ?|^\s*CUDA out of memory")
+_TOLD = lazy.compile(r"\b(?:INFO|DEBUG)\b|^\s*\[?I\d{4} \d\d:\d\d:\d\d")
+_TORN = lazy.compile(r"\bOf the allocated memory [\d.]+ [KMGT]iB is allocated by PyTorch\b")
 """What only this message says: in a file's first line it is the rest of one whose beginning was cut off with what came before."""
 _MAX_JOIN = 6
 _DUMP = "] Sum Total of in-use chunks"

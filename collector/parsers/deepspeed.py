@@ -18,16 +18,17 @@ from typing import Any, ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_STEP = re.compile(rf"\bstep=(\d{{1,18}}), skipped=(\d{{1,18}}), lr=\[({NUMBER})?[^\]]*\]")
-_PIPE = re.compile(rf"\bsteps: (\d{{1,18}}) loss: ({NUMBER}) iter time \(s\): ({NUMBER}) samples/sec: ({NUMBER})")
-_CHAT = re.compile(
+_STEP = lazy.compile(rf"\bstep=(\d{{1,18}}), skipped=(\d{{1,18}}), lr=\[({NUMBER})?[^\]]*\]")
+_PIPE = lazy.compile(rf"\bsteps: (\d{{1,18}}) loss: ({NUMBER}) iter time \(s\): ({NUMBER}) samples/sec: ({NUMBER})")
+_CHAT = lazy.compile(
     rf"\b[Ee]poch: (\d{{1,18}}) ?\| ?[Ss]tep: (\d{{1,18}}) ?\| ?ppo_ep: \d+ ?\| ?act_loss: ({NUMBER}) ?\| ?cri_loss: ({NUMBER})(?: ?\| ?unsuper_loss: ({NUMBER}))?"
 )
-_SFT = re.compile(rf"\bEpoch: (\d{{1,18}}), Step: (\d{{1,18}}), Rank: \d+, loss = ({NUMBER})")
-_EPOCH_LOSS = re.compile(rf"^Epoch (\d{{1,18}})/(\d{{1,18}}) with loss ({NUMBER})")
-_BEGIN = re.compile(r"^Beginning of Epoch (\d{1,18})/(\d{1,18}), Total (?:Micro|Generation) Batches (\d{1,18})")
-_TIMER = re.compile(
+_SFT = lazy.compile(rf"\bEpoch: (\d{{1,18}}), Step: (\d{{1,18}}), Rank: \d+, loss = ({NUMBER})")
+_EPOCH_LOSS = lazy.compile(rf"^Epoch (\d{{1,18}})/(\d{{1,18}}) with loss ({NUMBER})")
+_BEGIN = lazy.compile(r"^Beginning of Epoch (\d{1,18})/(\d{1,18}), Total (?:Micro|Generation) Batches (\d{1,18})")
+_TIMER = lazy.compile(
     rf"\bepoch=(\d{{1,18}})[/,] ?micro_step=(\d{{1,18}})/global_step=(\d{{1,18}}), RunningAvgSamplesPerSec=({NUMBER})(?:, CurrSamplesPerSec=({NUMBER}))?"
 )
 

@@ -16,12 +16,13 @@ from typing import Any, ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_HEAD = re.compile(
+_HEAD = lazy.compile(
     rf" - INFO - Epoch \[(?P<epoch>\d{{1,9}})/(?P<epochs>\d{{1,9}})\]\[(?P<n>\d{{1,12}})/(?P<of>\d{{1,12}})\]\s+lr: (?P<lr>{NUMBER}),"
     rf"(?:.*?, time: (?P<time>{NUMBER}))?(?:.*?data_time: (?P<data>{NUMBER}))?"
 )
-_TASK = re.compile(rf" - INFO - task : \[[^\]]{{0,300}}\], loss: (?P<loss>{NUMBER})(?=[,\s]|$)")
+_TASK = lazy.compile(rf" - INFO - task : \[[^\]]{{0,300}}\], loss: (?P<loss>{NUMBER})(?=[,\s]|$)")
 
 
 class Det3d:

@@ -17,24 +17,25 @@ from typing import ClassVar
 
 from collector.parsers.base import Line
 from collector.parsers.shapes import strip_label
+from store import lazy
 from store.rows import LogEvent
 
 NAMES: dict[str, str] = {
     "DeviceCallFailed": "the runtime below a program for GPUs says which of its calls failed, and ends it",
 }
 
-_OPENACC = re.compile(r"\s*Accelerator Fatal Error: (?P<text>\S.{0,600})$")
-_SYCL = re.compile(
+_OPENACC = lazy.compile(r"\s*Accelerator Fatal Error: (?P<text>\S.{0,600})$")
+_SYCL = lazy.compile(
     r"\s*(?:hipSYCL|AdaptiveCpp|ACPP) has caught the following un\w{0,8}handled asynchronous errors:\s*$"
 )
-_FROM = re.compile(r"\s*from (?P<place>\S{1,300}:\d{1,6}) @ \S+?(?: ?\([^)]{0,60}\))? ?: (?P<text>\S.{0,600})$")
-_CALL = re.compile(
+_FROM = lazy.compile(r"\s*from (?P<place>\S{1,300}:\d{1,6}) @ \S+?(?: ?\([^)]{0,60}\))? ?: (?P<text>\S.{0,600})$")
+_CALL = lazy.compile(
     r"\s*(?:ERROR|FATAL)\W{1,4}(?P<text>(?:cu|cuda|hip|nvml)[A-Z]\w{2,40}(?:\(\))? failed with error:? {0,4}\d{1,5}\b.{0,300})$"
 )
-_HIP = re.compile(r"\s*:0:\S{1,300}\.cpp:\d{1,6} {0,3}: {0,3}\d{1,20} us: {0,3}(?:\[[^\]]{0,60}\] ?)*(?P<text>.*)$")
-_NO_CODE = re.compile(r"\s*(?P<text>Cannot (?:retrieve|find) (?:the )?(?:[Ss]tatic )?[Ff]unction\b.{0,300})$")
-_CUDA = re.compile(r"\s*CUDA [Ee]rror:\s*$")
-_FIELD = re.compile(r"\s+(?:File|Line|Error code|Error text):\s+(?P<text>\S.{0,300})$")
+_HIP = lazy.compile(r"\s*:0:\S{1,300}\.cpp:\d{1,6} {0,3}: {0,3}\d{1,20} us: {0,3}(?:\[[^\]]{0,60}\] ?)*(?P<text>.*)$")
+_NO_CODE = lazy.compile(r"\s*(?P<text>Cannot (?:retrieve|find) (?:the )?(?:[Ss]tatic )?[Ff]unction\b.{0,300})$")
+_CUDA = lazy.compile(r"\s*CUDA [Ee]rror:\s*$")
+_FIELD = lazy.compile(r"\s+(?:File|Line|Error code|Error text):\s+(?P<text>\S.{0,300})$")
 
 
 class DeviceRuntimes:

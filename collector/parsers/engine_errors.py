@@ -12,36 +12,36 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar
 
 from collector.parsers.base import Line
 from collector.parsers.shapes import strip_label
+from store import lazy
 from store.rows import LogEvent
 
 NAMES: dict[str, str] = {
     "EngineError": "an engine of simulations says why it ends",
 }
 
-_BLOCK = re.compile(r"\s*(?:Program:?\s+\S.{0,80}[Vv](?:ersion|ERSION) |Source (?:code )?file: )")
-_HEADING = re.compile(
+_BLOCK = lazy.compile(r"\s*(?:Program:?\s+\S.{0,80}[Vv](?:ersion|ERSION) |Source (?:code )?file: )")
+_HEADING = lazy.compile(
     r"\s*(?:Feature not implemented|Inconsistency error|File input/output error|Assertion failed):\s*$"
 )
-_FATAL = re.compile(
+_FATAL = lazy.compile(
     r"\s*(?:Fatal error|(?:Error|Inconsistency) in user input|Software inconsistency error|System I/O error):\s*$"
 )
-_CLOSES = re.compile(r"\s*(?:$|-{8,}\s*$|For more information\b)")
-_LAMMPS = re.compile(
+_CLOSES = lazy.compile(r"\s*(?:$|-{8,}\s*$|For more information\b)")
+_LAMMPS = lazy.compile(
     r"\s*ERROR(?: on proc \d{1,7})?: (?P<text>\S.{0,600}?) \((?P<place>(?:\.\./|src/|/\S{0,300}/src/)[\w./+-]{1,200}\.(?:cpp|h):\d{1,6})\)\s*$"
 )
-_CHARM = re.compile(r".{0,40}Processor \d+ Exiting: Called CmiAbort")
-_REASON = re.compile(r"\s*Reason: (?:FATAL ERROR: )?(?P<text>\S.{0,600})$")
+_CHARM = lazy.compile(r".{0,40}Processor \d+ Exiting: Called CmiAbort")
+_REASON = lazy.compile(r"\s*Reason: (?:FATAL ERROR: )?(?P<text>\S.{0,600})$")
 _BOX_OF_VASP = "EEEEEEE  RRRRRR   RRRRRR"
 _SICK = "I REFUSE TO CONTINUE WITH THIS SICK JOB"
-_WORDS = re.compile(r"[a-z]{2}")
-_VASP = re.compile(
+_WORDS = lazy.compile(r"[a-z]{2}")
+_VASP = lazy.compile(
     r"[\s|]*(?P<text>ZBRENT: fatal error\b.{0,200}|internal error in: (?P<place>\S+\.F)\b.{0,100}?)[\s|]*$"
 )
 _MOST_LINES = 8

@@ -22,23 +22,24 @@ from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.loop_words import NORM, RATE, WITHIN, losses, whole
 from collector.parsers.nanogpt import between_bars
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_EPOCH = re.compile(
+_EPOCH = lazy.compile(
     r"(?<![\w(])[Ee]poch:? ?(?:\[ ?)?#?(\d{1,18}(?:\.\d{1,4})?)(?: ?(?:/|of) ?(\d{1,18}))?\]?(?=[\s,:|;)-])(.*)"
 )
 # The split and the epoch in one pair of brackets, the loss behind it.
-_SPLIT = re.compile(
+_SPLIT = lazy.compile(
     rf"^\[ ?(?P<split>Train|Valid|Val|Test)\w* ?\| ?(?P<epoch>\d{{1,9}}) ?/ ?(?P<total>\d{{1,9}}) ?\] loss ?[:=] ?(?P<loss>{NUMBER})",
     re.I,
 )
-_BATCH = re.compile(
+_BATCH = lazy.compile(
     r"(?i:(?:\b|(?<=\bglobal_))(?:step|iter(?:ation)?|batch)s?):? {0,6}\[? {0,6}(?P<n>\d{1,18}) ?(?:/ ?(?P<total>\d{1,18}))?\]?"
 )
 # Counted over the whole training: an iteration that stands before the epoch that it is in.
-_GLOBAL = re.compile(
+_GLOBAL = lazy.compile(
     r"(?:^|[\]):|]|- )\s*(?i:(?:global[ _]?step|iter(?:ation)?|step)s?)[ :=]{0,3}\[?(\d{1,18})(?: ?/ ?(\d{1,18}))?\]?[\s,;|-]{1,4}\Z"
 )
-_OTHERS = re.compile(
+_OTHERS = lazy.compile(
     r"(?i:best) (?:model )?(?:saved )?(?:at )?epoch|batch_cost|%\||it/s|s/it|━|eta: |Rank: \d|\bINFO \| (?:train|valid)|\(train\)|ppo_ep|global_step|consumed|^\W*\{|\bfile\b|\bnum_updates=|\bloss train: "
 )
 

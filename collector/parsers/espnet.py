@@ -10,16 +10,16 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_TRAIN = re.compile(r"INFO: (?P<epoch>\d{1,7})epoch:train:\d{1,9}-(?P<last>\d{1,9})batch: (?P<rest>.+)$")
-_VALID = re.compile(r"INFO: (?P<epoch>\d{1,7})epoch results: .*?\[valid\] (?P<rest>[^\[]+)")
-_PAIR = re.compile(rf"(?:^|, )(?P<key>[A-Za-z_]\w{{0,40}})=(?P<value>{NUMBER})(?=,|$|\s*$)")
+_TRAIN = lazy.compile(r"INFO: (?P<epoch>\d{1,7})epoch:train:\d{1,9}-(?P<last>\d{1,9})batch: (?P<rest>.+)$")
+_VALID = lazy.compile(r"INFO: (?P<epoch>\d{1,7})epoch results: .*?\[valid\] (?P<rest>[^\[]+)")
+_PAIR = lazy.compile(rf"(?:^|, )(?P<key>[A-Za-z_]\w{{0,40}})=(?P<value>{NUMBER})(?=,|$|\s*$)")
 
 
 class Espnet(LineParser):

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
+from store import lazy
 
 NAMES: dict[str, str] = {
     "preempted": "slurm: a pod, node, machine or cluster of the run was preempted, reclaimed or evicted",
@@ -24,22 +25,22 @@ NAMES: dict[str, str] = {
     "evicted": "host_oom: a pod was evicted because its node was low on memory",
 }
 
-_TAKEN = re.compile(
+_TAKEN = lazy.compile(
     r"\b(?:[Cc]luster|[Nn]odes?(?: of (?:this|the) job)?|[Ii]nstances?|VMs?|[Vv]irtual machine|[Mm]achine|[Pp]ods?|[Tt]rial|[Aa]llocation|TPU(?: node| VM)?)"
     r"(?: [\w./-]{1,80})? (?:is|was|were|got|has been|have been|is being|was being) (?:pre-?empted|reclaimed|spot-interrupted)\b"
 )
-_UNREAL = re.compile(
+_UNREAL = lazy.compile(
     r"\b(?:if|unless|when|whenever|may|might|could|can|would|should|once|in case|not|never|until|how|whether|because)\b",
     re.IGNORECASE,
 )
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("unschedulable", re.compile(r"FailedScheduling\b.{0,200}?(?P<text>\d+/\d+ nodes are available: .{1,400})")),
-    ("time_limit", re.compile(r"\bJob was active longer than specified deadline|^\s*(?i:reason): +\"?DeadlineExceeded\b|^\s*\"?SecondaryStatus\"?: *\"?MaxRuntimeExceeded\b|\b[Tt]raining job (?:runtime )?exceeded MaxRuntimeInSeconds")),
-    ("node_failure", re.compile(r"^\s*(?i:reason): +\"?NodeLost\b|\bNode \S+ which was running pod \S+ is unresponsive")),
-    ("preempted", re.compile(r"\bPod was terminated in response to imminent node shutdown|\b\d+/\d+ workers? (?:is|are) evicted|^\s*(?i:reason): +\"?(?:Preempted|PreemptionByScheduler|\w+JobPreempted)\b|\b[Pp]reempted by (?:a )?pod\b|\bPreemptionError: ")),
+    ("unschedulable", lazy.compile(r"FailedScheduling\b.{0,200}?(?P<text>\d+/\d+ nodes are available: .{1,400})")),
+    ("time_limit", lazy.compile(r"\bJob was active longer than specified deadline|^\s*(?i:reason): +\"?DeadlineExceeded\b|^\s*\"?SecondaryStatus\"?: *\"?MaxRuntimeExceeded\b|\b[Tt]raining job (?:runtime )?exceeded MaxRuntimeInSeconds")),
+    ("node_failure", lazy.compile(r"^\s*(?i:reason): +\"?NodeLost\b|\bNode \S+ which was running pod \S+ is unresponsive")),
+    ("preempted", lazy.compile(r"\bPod was terminated in response to imminent node shutdown|\b\d+/\d+ workers? (?:is|are) evicted|^\s*(?i:reason): +\"?(?:Preempted|PreemptionByScheduler|\w+JobPreempted)\b|\b[Pp]reempted by (?:a )?pod\b|\bPreemptionError: ")),
 )  # fmt: skip
-_EVICTED = re.compile(r"^\s*(?i:reason): +\"?(?:Evicted|\w+Evicted)\b|^\S+ +\d+/\d+ +Evicted\b")
-_LOW = re.compile(r"\b[Nn]ode was low on resource: (?P<what>[\w-]+)")
+_EVICTED = lazy.compile(r"^\s*(?i:reason): +\"?(?:Evicted|\w+Evicted)\b|^\S+ +\d+/\d+ +Evicted\b")
+_LOW = lazy.compile(r"\b[Nn]ode was low on resource: (?P<what>[\w-]+)")
 
 
 class Evictions:

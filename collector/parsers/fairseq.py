@@ -18,13 +18,14 @@ from typing import Any, ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number, whole
+from store import lazy
 
-_INNER = re.compile(r"(?:^|\| train_inner )\| epoch (\d{1,18}): +(\d{1,18}) / (\d{1,18}) (.*\bnum_updates=.*)")
-_VALID = re.compile(r"\| (?:valid|dev)\w* \| epoch (\d{1,18}) \| valid on '[^']*' subset \| (.*)")
-_TRAIN = re.compile(r"\| train \| epoch (\d{1,18}) \| (.*)")
-_JSON = re.compile(r"\| (train_inner|train|valid|dev)\w* \| (\{\"epoch\": .*\})\s*$")
-_OLD = re.compile(r"^\| epoch (\d{1,18}) \| (valid on '[^']*' subset \| )?((?:valid_)?loss .*\bnum_updates \d.*)")
-_EQUALS = re.compile(rf"([A-Za-z_]\w*)=({NUMBER})")
+_INNER = lazy.compile(r"(?:^|\| train_inner )\| epoch (\d{1,18}): +(\d{1,18}) / (\d{1,18}) (.*\bnum_updates=.*)")
+_VALID = lazy.compile(r"\| (?:valid|dev)\w* \| epoch (\d{1,18}) \| valid on '[^']*' subset \| (.*)")
+_TRAIN = lazy.compile(r"\| train \| epoch (\d{1,18}) \| (.*)")
+_JSON = lazy.compile(r"\| (train_inner|train|valid|dev)\w* \| (\{\"epoch\": .*\})\s*$")
+_OLD = lazy.compile(r"^\| epoch (\d{1,18}) \| (valid on '[^']*' subset \| )?((?:valid_)?loss .*\bnum_updates \d.*)")
+_EQUALS = lazy.compile(rf"([A-Za-z_]\w*)=({NUMBER})")
 
 
 class Fairseq(LineParser):

@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "completed": "training says that it is complete",
@@ -36,7 +37,7 @@ _OF_A_PART = "(?:第 ?\\d|[轮輪折步]|[Ee]po(?:ch|ca)|[ÉEé]po(?:ca|que)|[Ff
 """What an end of an epoch, a round or a fold speaks of."""
 
 _TABLE: tuple[tuple[str, str | None, re.Pattern[str]], ...] = tuple(
-    (name, framework, re.compile(pattern))
+    (name, framework, lazy.compile(pattern))
     for name, framework, pattern in (
         ("metrics", "hf-trainer", r"\*{5} train metrics \*{5}"),
         ("exited", "megatron", r"\[?exiting program (?P<why>at iteration (?P<step>\d+)|after .{1,60}|due to .{1,60})"),

@@ -10,13 +10,13 @@ EXAMPLE Error in library(luz) : there is no package called 'luz'
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.shapes import LOG_LINE, strip_label
+from store import lazy
 
 NAMES: dict[str, str] = {
     "RError": "an error of R's that nobody caught",
@@ -27,18 +27,18 @@ NAMES: dict[str, str] = {
 }
 
 # R puts a blank before the colon, in each of its languages; a call that was shortened ends with what follows it, or with a comma.
-_R = re.compile(
+_R = lazy.compile(
     r"\s*(?:Error in|Errore in|Fehler in|Erreur dans|Error en|Erro em|Ошибка в|エラー|错误于|錯誤在)\s?(?P<call>.{1,300}?) ?: (?P<text>.*)$"
     r"|\s*(?:Error in|Errore in|Fehler in|Erreur dans|Error en|Erro em|Ошибка в) (?P<open>.{1,300}) :\s*$"
 )
-_CALL = re.compile(r"[)}\]]$|^[\w.$@:<-]+$|^[\w.$@:<-]+\(.*,$")
-_HALTS = re.compile(
+_CALL = lazy.compile(r"[)}\]]$|^[\w.$@:<-]+$|^[\w.$@:<-]+\(.*,$")
+_HALTS = lazy.compile(
     r"\s*(?:Execution halted|Esecuzione interrotta|Ausführung angehalten|Exécution arrêtée|Ejecución interrumpida|Execução interrompida)"
 )
-_TRACE = re.compile(r"\s*(?:Calls|Chiamate|Aufrufe|Appels|Llamadas|Chamadas|\d+: .*|Backtrace):? ?|\s*▆")
-_MATLAB = re.compile(r"\s*(?:\{\x08)?Error using (?P<call>[\w./>]{1,200})(?: \(line \d{1,7}\))?\s*$")
+_TRACE = lazy.compile(r"\s*(?:Calls|Chiamate|Aufrufe|Appels|Llamadas|Chamadas|\d+: .*|Backtrace):? ?|\s*▆")
+_MATLAB = lazy.compile(r"\s*(?:\{\x08)?Error using (?P<call>[\w./>]{1,200})(?: \(line \d{1,7}\))?\s*$")
 # Without "Error using" above it the message stands on its own, above the first line of MATLAB's stack, which a terminal gets as a link.
-_MATLAB_AT = re.compile(
+_MATLAB_AT = lazy.compile(
     r"\s*(?:\{\x08?)?Error in (?:<a href=[^>]{1,400}>)?(?P<call>[\w./>]{1,200})(?:</a>)? "
     r"\((?:<a href=[^>]{1,400}>)?line (?P<at>\d{1,7})(?:</a>)?\)\s*$"
 )
@@ -63,15 +63,15 @@ _MATLAB_SAYS = (
 )
 _MATLAB_NEAR = 6
 """Lines that may lie between that and the first line of the stack."""
-_LUA = re.compile(r"\s*(?:\S{0,300}/)?(?:lua|luajit|th|qlua)(?:\d[\d.]*)?: (?P<text>\S.*)$")
-_LUA_STACK = re.compile(r"\s*stack traceback:\s*$")
-_JAVA = re.compile(
+_LUA = lazy.compile(r"\s*(?:\S{0,300}/)?(?:lua|luajit|th|qlua)(?:\d[\d.]*)?: (?P<text>\S.*)$")
+_LUA_STACK = lazy.compile(r"\s*stack traceback:\s*$")
+_JAVA = lazy.compile(
     r'\s*Exception in thread "(?P<thread>[^"]{1,200})" (?P<name>(?:[a-z]\w*\.)+[A-Z][\w$]{1,120})(?:: (?P<text>.*))?$'
 )
-_RUST = re.compile(r"Error: (?P<text>\S.*)$")
-_RUST_VALUE = re.compile(r"[A-Z]\w* \{ \w+: |[A-Z]\w*\((?:[A-Z]\w* ?[({]|[A-Z]+(?:_[A-Z]+)+\b)")
-_RUST_CAUSES = re.compile(r"Caused by:\s*$")
-_RUST_FRAME = re.compile(r"\s{2,}\d{1,3}: (?:<?\w+::|[\w<>]+(?:::[\w<>{}]+)+)|Stack backtrace:\s*$")
+_RUST = lazy.compile(r"Error: (?P<text>\S.*)$")
+_RUST_VALUE = lazy.compile(r"[A-Z]\w* \{ \w+: |[A-Z]\w*\((?:[A-Z]\w* ?[({]|[A-Z]+(?:_[A-Z]+)+\b)")
+_RUST_CAUSES = lazy.compile(r"Caused by:\s*$")
+_RUST_FRAME = lazy.compile(r"\s{2,}\d{1,3}: (?:<?\w+::|[\w<>]+(?:::[\w<>{}]+)+)|Stack backtrace:\s*$")
 _LONGEST = 12
 _STACK = 60
 """Lines that MATLAB's stack may take below its first."""

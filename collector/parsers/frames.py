@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_PYTHON = re.compile(
+from store import lazy
+
+_PYTHON = lazy.compile(
     r'(?P<indent>\s*)File "(?P<file>[^"]{1,500})", line (?P<line>\d{1,9})(?:, in (?P<where>.{1,200}?))?\s*$'
 )
-_RICH = re.compile(r"\s{0,4}(?P<file>\S[^:│]{0,400}):(?P<line>\d{1,9}) in (?P<where>\S{1,200})\s*$")
-_NOTEBOOK = re.compile(
+_RICH = lazy.compile(r"\s{0,4}(?P<file>\S[^:│]{0,400}):(?P<line>\d{1,9}) in (?P<where>\S{1,200})\s*$")
+_NOTEBOOK = lazy.compile(
     r"(?:File )?(?P<file>[~/][^\s:]{1,400}\.py|Cell In ?\[\d+\]|Input In \[\d+\]|<ipython[^>]{1,80}>)"
     r"(?::(?P<line>\d{1,9}))?(?:, line (?P<line2>\d{1,9}))?(?:,? in (?P<where>[\w<>.]{1,200}).*)?\s*$"
 )
-_INSTALLED = re.compile(
+_INSTALLED = lazy.compile(
     r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|^<frozen|^<string>|^<__array|/python\d\.\d+/[^/]+\.py$|torchinductor_"
     r"|\\(?:site-packages|[Ll]ib)\\|/pytorch/torch/|/bin/(?:torchrun|accelerate|deepspeed|python|hydra|axolotl|llamafactory-cli)"
 )
@@ -45,17 +47,17 @@ def frame_at(text: str, *, rich: bool = False, notebook: bool = False) -> Frame 
     return Frame(found["file"].strip(), int(found["line"]), found["where"], indent)
 
 
-_FOLDED = re.compile(
+_FOLDED = lazy.compile(
     r'\s(?P<frame>File "[^"]{1,500}", line \d{1,9}, in (?:<\w+>|[\w.]+(?=\s|$|\()))(?P<code>(?:(?!\sFile ").)*)'
 )
-_FOLDED_END = re.compile(r"\s(?P<raised>(?:[a-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?)$")
+_FOLDED_END = lazy.compile(r"\s(?P<raised>(?:[a-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?)$")
 
 
 _ESCAPED = {
-    quote: re.compile(rf"Traceback \(most recent call last\):(?:\\.|[^{quote}\\]){{20,}}") for quote in ('"', "'")
+    quote: lazy.compile(rf"Traceback \(most recent call last\):(?:\\.|[^{quote}\\]){{20,}}") for quote in ('"', "'")
 }
 _ESCAPES = {"n": "\n", "t": "\t"}
-_LEVEL = re.compile(r"(?i)[\"'](?:level|levelname|severity)[\"'] ?: ?[\"'](\w{4,8})[\"']")
+_LEVEL = lazy.compile(r"(?i)[\"'](?:level|levelname|severity)[\"'] ?: ?[\"'](\w{4,8})[\"']")
 
 
 def _unescape(text: str) -> list[str]:

@@ -23,18 +23,19 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
 # A logger's time and level may stand before it, and nothing else.
 _LOGGED = r"^(?:[\d\[(][^A-Za-z]{0,40}(?:T[\d:.,]{5,16}\S{0,6}\s)?[\[(\s-]{0,4}(?:[\w.]{1,40} - )?(?:INFO|DEBUG)\b[^A-Za-z\[]{0,6})?"
-_HEADING = re.compile(
+_HEADING = lazy.compile(
     rf"{_LOGGED}\W{{0,12}}(?:Epoch|EPOCH):? ?[\[(]?(?P<epoch>\d{{1,9}})(?: ?(?:/|of) ?(?P<total>\d{{1,9}}))?[\])]?(?: \(\d{{1,9}} ?/ ?(?P<of>\d{{1,9}})\))?\W{{0,80}}$"
 )
-_LOSS = re.compile(
+_LOSS = lazy.compile(
     rf"{_LOGGED}\W{{0,6}}(?P<split>(?i:train(?:ing)?|val(?:id(?:ation)?)?|test|dev|eval(?:uation)?))[ _]{{1,4}}(?i:(?:mean|avg|average|epoch)[ _])?(?i:loss) ?[:=] ?(?P<loss>{NUMBER})(?![\w%])"
 )
 
 
-_BATCH = re.compile(
+_BATCH = lazy.compile(
     rf"^\s{{0,4}}(?:train(?:ing)? )?loss: (?P<loss>{NUMBER}) {{1,4}}\[ {{0,8}}(?P<n>\d{{1,12}})/ {{0,8}}(?P<of>\d{{1,12}})\]\s*$",
     re.I,
 )

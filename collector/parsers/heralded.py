@@ -8,17 +8,17 @@ EXAMPLE ERROR [06/03 10:12:59 d2.engine.train_loop]: Exception during training:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.shapes import detail, strip_label
 from collector.parsers.untyped import told
+from store import lazy
 
 NAMES: dict[str, str] = {"Traceback": "a traceback was announced and is not there (detail.truncated)"}
 
-_WORDS = re.compile(
+_WORDS = lazy.compile(
     r"(?:.{0,200}(?:[\]:|-]|\b[A-Z]{4,8}) ?)??(?i:(?:an? )?(?:(?:un(?:handled|caught|expected)|fatal) )?(?:exception|error)\b"
     r"(?: was)? (?:during|in|while|raised|caught|occurred|encountered)\b.{0,120}:\s*$)"
     r"|.{0,200}\b(?:ERROR|CRITICAL|FATAL)\b\W{1,6}(?:[\w.]{1,60}\W{1,4})?(?i:(?:the )?(?:training|run|job) (?:has )?(?:failed|crashed)"

@@ -11,19 +11,19 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number, whole
+from store import lazy
 from store.rows import LogEvent
 
-_FIELD = re.compile(
+_FIELD = lazy.compile(
     rf"(?P<key>Num examples|Num batches each epoch|Num Epochs|Total steps|Total optimization steps|Total batch size|Instantaneous batch size per device|Batch size per device|Total train batch size[^=|]{0, 80}|Gradient [Aa]ccumulation steps|Number of trainable parameters|Trainable parameters) ?(?:=|:) ?(?P<value>\d[\d,]*(?![\d.])|{NUMBER})"
 )
-_OUTPUT = re.compile(rf"TrainOutput\(global_step=(\d{{1,18}}), training_loss=({NUMBER})")
+_OUTPUT = lazy.compile(rf"TrainOutput\(global_step=(\d{{1,18}}), training_loss=({NUMBER})")
 
 
 class HfPlan:

@@ -22,13 +22,14 @@ from typing import Any, ClassVar
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.values import TQDM, as_json, json_column, number, whole
 from collector.parsers.wording import FIGURE, Repeated, Slot, Steps, Wording
+from store import lazy
 
-_PAIR = re.compile(
+_PAIR = lazy.compile(
     r"""(?P<q>['"])(?P<key>[^'"{}]{1,120})(?P=q): *(?P<value>'[^']*'|"[^"]*"|[\w.]+\([^()]*\)|[^,{}\[\]]+|\[[^\]]*\])"""
 )
-_OPEN = re.compile(r"""\{ *['"][^'"{}]{1,120}['"]: """)
-_STEP_PREFIX = re.compile(r"Step \((\d{1,18})\) Logs: \Z")
-_TRL = re.compile(
+_OPEN = lazy.compile(r"""\{ *['"][^'"{}]{1,120}['"]: """)
+_STEP_PREFIX = lazy.compile(r"Step \((\d{1,18})\) Logs: \Z")
+_TRL = lazy.compile(
     r"rewards?[/_]|logps/|logits/|completions?/|objective/|sampling/|policy/|val/|kl\Z|reward\Z|num_tokens|mean_token_acc|entropy\Z|clip_ratio|nll_loss|log_odds"
 )
 _OBJECTIVES = (
@@ -48,7 +49,7 @@ _BANNERS = (
     ("LLaMA-Factory", "llama-factory"),
 )
 _CORE = ("loss", "eval_loss", "grad_norm", "learning_rate", "epoch")
-_FIGURE = re.compile(FIGURE.pattern)
+_FIGURE = lazy.compile(FIGURE.pattern)
 MAX_LINES = 80
 
 Columns = dict[str, Sequence[Any]]

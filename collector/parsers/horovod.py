@@ -11,12 +11,12 @@ EXAMPLE WARNING: One or more tensors were submitted to be reduced, gathered or b
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.shapes import detail, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "stalled": "ranks wait for others that did not submit the same tensor (timeout_ms)",
@@ -24,18 +24,18 @@ NAMES: dict[str, str] = {
     "stall_shutdown": "the inspector ends the job because the stall lasted",
 }
 
-_STALLED = re.compile(
+_STALLED = lazy.compile(
     r"One or more tensors were submitted to be reduced, gathered or broadcast\w* by (?:a )?subset of ranks"
     r"(?:.{0,60}?more than (?P<s>\d{1,6}) seconds)?"
 )
-_SHUTDOWN = re.compile(
+_SHUTDOWN = lazy.compile(
     r"stalled for longer than HOROVOD_STALL_SHUTDOWN_TIME|STALL_SHUTDOWN_TIME\w* .{0,60}[Ww]ill shut ?down"
 )
-_RANKS = re.compile(r"(?P<tensor>[^\s,:\]]{1,200}) \[(?P<which>missing|ready) ranks: ?(?P<ranks>[\d, ]{1,400})\]")
+_RANKS = lazy.compile(r"(?P<tensor>[^\s,:\]]{1,200}) \[(?P<which>missing|ready) ranks: ?(?P<ranks>[\d, ]{1,400})\]")
 
 
-_BLOCK = re.compile(r"Missing ranks:\s*$")
-_OF_BLOCK = re.compile(r"(?P<rank>\d{1,6}): \[(?P<tensor>[^\s,\]]{1,200})")
+_BLOCK = lazy.compile(r"Missing ranks:\s*$")
+_OF_BLOCK = lazy.compile(r"(?P<rank>\d{1,6}): \[(?P<tensor>[^\s,\]]{1,200})")
 
 
 class Horovod:

@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail, size_bytes, whole
+from store import lazy
 from store.gpu_memory_words import XLA_EITHER
 
 NAMES: dict[str, str] = {
@@ -31,21 +32,21 @@ NAMES: dict[str, str] = {
 
 _SIZE = r"(?P<n>[\d.,]+) ?(?P<u>[KMGT]i?B|bytes|B)\b"
 _RULES: tuple[tuple[str, str, re.Pattern[str]], ...] = (
-    ("oom_kill", "fatal", re.compile(r"Detected (?P<events>\d+) oom[-_]kill event(?:\(s\)|s)? in (?:StepId=|step |cgroup )?(?P<step>[\w.+-]+)|Some of (?:your processes|the step tasks) (?:may have been killed by the cgroup|have been OOM)")),
-    ("task_oom", "fatal", re.compile(r"(?:s|yh)run: error: (?P<host>[\w.\[\],-]+): tasks? (?P<tasks>[\d,-]+): Out [Oo]f [Mm]emory")),
-    ("exceeded_limit", "fatal", re.compile(r"[Ee]xceeded (?:job|step) memory limit|(?:[Ss]tep|[Jj]ob|StepId=)\s?(?P<step>[\d.]+)? ?exceeded (?:\w+ )?memory limit(?: \((?P<used>\d+) > (?P<limit>\d+)\))?")),
-    ("exceeded_limit", "fatal", re.compile(r"PBS: job killed: (?:mem|vmem|pmem) (?P<used>\d+)kb exceeded limit (?P<limit>\d+)kb|TERM_MEMLIMIT|exceeds job (?:hard|soft|master \w+) limit .{0,40}(?:h_vmem|s_vmem|h_rss)|[Jj]ob has gone over (?:cgroup )?memory limit|[Kk]illed (?:by \w+ )?(?:due to|because of|for) excessive memory")),
-    ("oom_kill", "fatal", re.compile(r"(?<![\w.])OOM_?Killed\b(?! ?[:=] ?(?i:false|0))")),
-    ("kernel_oom", "fatal", re.compile(r"(?P<cgroup>Memory cgroup o|O)ut of memory: Kill(?:ed)? process (?P<pid>\d+) \((?P<process>[^)]*)\)|oom-kill:constraint=(?P<constraint>\w+)")),
-    ("user_oom", "fatal", re.compile(r"\bearlyoom(?:\[\d+\])?: sending SIG(?:TERM|KILL) to process (?P<pid>\d+)(?: uid \d+)? \"(?P<process>[^\"]{1,80})\"|\bsystemd-oomd(?:\[\d+\])?: Killed \S+ due to memory (?:pressure|used)")),
-    ("ray_oom", "fatal", re.compile(r"killed due to (?:the )?(?:node|memory|OOM|out of memory)|OutOfMemoryError: Task was killed|which exceeds the memory usage threshold|[Mm]emory monitor.{0,60}kill|Workers \(tasks / actors\) killed due to memory pressure")),
-    ("seff", "fatal", re.compile(r"^\s*State: OUT_OF_ME(?:MORY)?\b")),
-    ("alloc_failed", "fatal", re.compile(r"DefaultCPUAllocator: (?:can't|not enough memory).{0,40}you tried to allocate (?P<n>\d+) (?P<u>bytes)")),
+    ("oom_kill", "fatal", lazy.compile(r"Detected (?P<events>\d+) oom[-_]kill event(?:\(s\)|s)? in (?:StepId=|step |cgroup )?(?P<step>[\w.+-]+)|Some of (?:your processes|the step tasks) (?:may have been killed by the cgroup|have been OOM)")),
+    ("task_oom", "fatal", lazy.compile(r"(?:s|yh)run: error: (?P<host>[\w.\[\],-]+): tasks? (?P<tasks>[\d,-]+): Out [Oo]f [Mm]emory")),
+    ("exceeded_limit", "fatal", lazy.compile(r"[Ee]xceeded (?:job|step) memory limit|(?:[Ss]tep|[Jj]ob|StepId=)\s?(?P<step>[\d.]+)? ?exceeded (?:\w+ )?memory limit(?: \((?P<used>\d+) > (?P<limit>\d+)\))?")),
+    ("exceeded_limit", "fatal", lazy.compile(r"PBS: job killed: (?:mem|vmem|pmem) (?P<used>\d+)kb exceeded limit (?P<limit>\d+)kb|TERM_MEMLIMIT|exceeds job (?:hard|soft|master \w+) limit .{0,40}(?:h_vmem|s_vmem|h_rss)|[Jj]ob has gone over (?:cgroup )?memory limit|[Kk]illed (?:by \w+ )?(?:due to|because of|for) excessive memory")),
+    ("oom_kill", "fatal", lazy.compile(r"(?<![\w.])OOM_?Killed\b(?! ?[:=] ?(?i:false|0))")),
+    ("kernel_oom", "fatal", lazy.compile(r"(?P<cgroup>Memory cgroup o|O)ut of memory: Kill(?:ed)? process (?P<pid>\d+) \((?P<process>[^)]*)\)|oom-kill:constraint=(?P<constraint>\w+)")),
+    ("user_oom", "fatal", lazy.compile(r"\bearlyoom(?:\[\d+\])?: sending SIG(?:TERM|KILL) to process (?P<pid>\d+)(?: uid \d+)? \"(?P<process>[^\"]{1,80})\"|\bsystemd-oomd(?:\[\d+\])?: Killed \S+ due to memory (?:pressure|used)")),
+    ("ray_oom", "fatal", lazy.compile(r"killed due to (?:the )?(?:node|memory|OOM|out of memory)|OutOfMemoryError: Task was killed|which exceeds the memory usage threshold|[Mm]emory monitor.{0,60}kill|Workers \(tasks / actors\) killed due to memory pressure")),
+    ("seff", "fatal", lazy.compile(r"^\s*State: OUT_OF_ME(?:MORY)?\b")),
+    ("alloc_failed", "fatal", lazy.compile(r"DefaultCPUAllocator: (?:can't|not enough memory).{0,40}you tried to allocate (?P<n>\d+) (?P<u>bytes)")),
     ("alloc_failed", "fatal", XLA_EITHER),
-    ("alloc_failed", "fatal", re.compile(r"(?:_ArrayMemoryError|MemoryError): Unable to allocate " + _SIZE)),
-    ("alloc_failed", "fatal", re.compile(r"pyarrow\.lib\.ArrowMemoryError|ArrowMemoryError: (?:malloc|realloc) of size (?P<n>\d+)(?P<u> )?failed")),
-    ("alloc_failed", "fatal", re.compile(r"^\W*(?:\w+\.)*MemoryError(?::|\s*$)|std::bad_alloc|\[Errno 12\]|: [Cc]annot allocate memory|fork: (?:retry: )?(?:Resource temporarily unavailable|Cannot allocate memory)|mmap: [Cc]annot allocate|unable to mmap \d+ bytes .{0,120}Cannot allocate memory")),
-    ("worker_died", "error", re.compile(r"One of the subprocesses has abruptly died during map operation|A (?:worker )?process (?:in the process pool|managed by the executor) was (?:terminated abruptly|unexpectedly terminated)")),
+    ("alloc_failed", "fatal", lazy.compile(r"(?:_ArrayMemoryError|MemoryError): Unable to allocate " + _SIZE)),
+    ("alloc_failed", "fatal", lazy.compile(r"pyarrow\.lib\.ArrowMemoryError|ArrowMemoryError: (?:malloc|realloc) of size (?P<n>\d+)(?P<u> )?failed")),
+    ("alloc_failed", "fatal", lazy.compile(r"^\W*(?:\w+\.)*MemoryError(?::|\s*$)|std::bad_alloc|\[Errno 12\]|: [Cc]annot allocate memory|fork: (?:retry: )?(?:Resource temporarily unavailable|Cannot allocate memory)|mmap: [Cc]annot allocate|unable to mmap \d+ bytes .{0,120}Cannot allocate memory")),
+    ("worker_died", "error", lazy.compile(r"One of the subprocesses has abruptly died during map operation|A (?:worker )?process (?:in the process pool|managed by the executor) was (?:terminated abruptly|unexpectedly terminated)")),
 )  # fmt: skip
 
 

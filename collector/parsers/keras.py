@@ -22,19 +22,20 @@ from typing import Any, ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_EPOCH = re.compile(r"^\s*Epoch (\d{1,18})/(\d{1,18})\s*(?:$|\d+/)")
-_BAR = re.compile(
+_EPOCH = lazy.compile(r"^\s*Epoch (\d{1,18})/(\d{1,18})\s*(?:$|\d+/)")
+_BAR = lazy.compile(
     r"(?<!\d)(?P<n>\d{1,18})/(?P<total>\d{1,18}|Unknown|None) *(?:\[[=>. ]+\]|[━╸╺─]{3,}|(?= - \d+s))[ -]*"
     r"(?P<rest>(?:ETA: )?[\d:]+m?u?s.*)"
 )
 # One line an epoch, without the count of its batches.
-_TIMED = re.compile(
+_TIMED = lazy.compile(
     r"^ {0,2}(?:- )?(?P<took>\d{1,9})s(?: \d{1,9}(?:s|ms|us)/(?:step|sample|epoch))?(?P<rest> - loss: .*)"
 )
-_LIKE_A_BAR = re.compile(r"\d/\w+ *(?: - \d|\[[=>. ]|[━╸╺─])")
-_METRIC = re.compile(rf"(?:^|[ -] ?)(?P<key>[A-Za-z_][\w./ +()-]{{0,60}}?): *(?P<value>{NUMBER})(?= |$|-)")
-_EACH = re.compile(r"(?<!\d)(?P<value>\d{1,18}(?:\.\d+)?)(?P<unit>s|ms|us)/(?P<what>step|sample|epoch)")
+_LIKE_A_BAR = lazy.compile(r"\d/\w+ *(?: - \d|\[[=>. ]|[━╸╺─])")
+_METRIC = lazy.compile(rf"(?:^|[ -] ?)(?P<key>[A-Za-z_][\w./ +()-]{{0,60}}?): *(?P<value>{NUMBER})(?= |$|-)")
+_EACH = lazy.compile(r"(?<!\d)(?P<value>\d{1,18}(?:\.\d+)?)(?P<unit>s|ms|us)/(?P<what>step|sample|epoch)")
 _SCALE = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.shapes import detail, signal_number, signal_of_exit, strip_label, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "child_failed": "a child ended with an exit status or by a signal (summary: detail.root_cause, detail.error_file)",
@@ -31,38 +32,38 @@ NAMES: dict[str, str] = {
     "child_finished": "a child ended well",
 }
 
-_FIELD = re.compile(r"\|?\s*(?P<key>time|host|rank|exitcode|error_file|traceback|msg)\s*: ?(?P<value>.*?)\s*\|?$")
-_SECTION = re.compile(r"\|?\s*(?P<root>Root Cause(?: \(first observed failure\))?|Other Failures|Failures):\s*\|?$")
-_ENTRY = re.compile(r"\|?\s*\[\d+\]:\s*\|?$")
-_RULE = re.compile(r"\|?\s*[-=*]{10,}\s*\|?$")
-_RANK = re.compile(r"(-?\d+)\s*\(local_rank:\s*(-?\d+)\)")
-_EXIT = re.compile(r"(-?\d+)\s*\(pid:\s*(\d+)\)(?:\s*\((SIG\w+)\))?")
-_BY_SIGNAL = re.compile(r"Signal (\d+) \(?(SIG\w+)?\)? ?received by PID (\d+)")
+_FIELD = lazy.compile(r"\|?\s*(?P<key>time|host|rank|exitcode|error_file|traceback|msg)\s*: ?(?P<value>.*?)\s*\|?$")
+_SECTION = lazy.compile(r"\|?\s*(?P<root>Root Cause(?: \(first observed failure\))?|Other Failures|Failures):\s*\|?$")
+_ENTRY = lazy.compile(r"\|?\s*\[\d+\]:\s*\|?$")
+_RULE = lazy.compile(r"\|?\s*[-=*]{10,}\s*\|?$")
+_RANK = lazy.compile(r"(-?\d+)\s*\(local_rank:\s*(-?\d+)\)")
+_EXIT = lazy.compile(r"(-?\d+)\s*\(pid:\s*(\d+)\)(?:\s*\((SIG\w+)\))?")
+_BY_SIGNAL = lazy.compile(r"Signal (\d+) \(?(SIG\w+)?\)? ?received by PID (\d+)")
 
 _WORDS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
-    ("child_failed", "error", re.compile(r"failed \(exitcode: (?P<exit>-?\d+)\)(?:.{0,400}?\blocal_rank:? (?P<local>\d+))?(?:.{0,40}?\((?:pid|process ID): (?P<pid>\d+)\))?(?: of (?:fn|binary): (?P<binary>.*))?")),
-    ("child_failed", "error", re.compile(r"Child process (?P<pid>\d+) \(local_rank (?P<local>\d+)\) FAILED \(exitcode (?P<exit>-?\d+)\)")),
-    ("child_failed", "error", re.compile(r'"name": "torchelastic\.worker\.status\.FAILED".{0,200}?"global_rank": (?P<rank>\d+).{0,80}?"worker_id": "(?P<pid>\d+)".{0,80}?"hostname": "(?P<host>[^"]+)"')),
-    ("closing_signal", "warning", re.compile(r"Sending process (?P<pid>\d+) closing signal (?:Signals\.)?(?P<signal>SIG\w+|\d+)")),
-    ("death_signal", "error", re.compile(r"(?:Received )?(?<![\w.])(?P<signal>Signals\.SIG\w+|SIG\w+|\d{1,3}) death signal, shutting down workers")),
-    ("signal_exception", "error", re.compile(r"SignalException: Process (?:(?P<pid>\d+) )?got signal: (?:Signals\.)?(?P<signal>\w+)")),
-    ("forced_kill", "error", re.compile(r"Unable to shutdown process (?P<pid>\d+) via (?P<via>[\w.]+), forcefully exiting via (?:Signals\.)?(?P<signal>\w+)")),
-    ("restart", "error", re.compile(r"Worker group (?:FAILED|UNHEALTHY)\. (?P<left>\d+)/(?P<allowed>\d+) attempts left; will restart worker group")),
-    ("restart", "warning", re.compile(r"Detected (?P<new_nodes>\d+) new nodes from group_rank=\d+; will restart worker group")),
-    ("group_failed", "error", re.compile(r"(?:Local worker group finished \((?:WorkerState\.)?FAILED\)|Worker group (?:FAILED(?!\. \d+/)|in FAILED state))")),
-    ("group_finished", "info", re.compile(r"Local worker group finished \((?:WorkerState\.)?SUCCEEDED\)|worker group successfully finished")),
-    ("workers_started", "info", re.compile(r"\[(?P<role>\w+)\] (?:Starting worker group|starting workers for entrypoint)")),
-    ("child_failed", "error", re.compile(r"(?:CalledProcessError: |^\s*)Command (?P<command>.{0,4000}?) (?:returned non-zero exit status (?P<exit>-?\d+)|died with <Signals\.(?P<signal>SIG\w+): \d+>)")),
-    ("child_failed", "error", re.compile(r"\[launch\.py:\d+:\w+\](?=.{0,16000} exits with return code = (?P<exit>-?\d+))")),
-    ("killing", "warning", re.compile(r"(?:sigkill_handler\]|launch\.py.{0,40}) Killing subprocess (?P<pid>\d+)")),
-    ("child_finished", "info", re.compile(r"\[launch\.py:\d+:\w+\] Process (?P<pid>\d+) exits successfully")),
-    ("child_failed", "error", re.compile(r"ProcessExitedException: process (?P<process>\d+) terminated with (?:signal (?P<signal>\w+)|exit code (?P<exit>-?\d+))")),
-    ("child_failed", "error", re.compile(r"-- Process (?P<process>\d+) terminated with the following error")),
-    ("child_failed", "error", re.compile(r"Container rank (?P<rank>\d+) status failed cmd .{0,16000}? code (?P<exit>-?\d+) log (?P<log>\S+)")),
-    ("child_failed", "error", re.compile(r"ABORT!!! Out of all \d+ \w+, the \w+ process with rank=\[(?P<rank>\d+)[\d, ]*\] was aborted")),
-    ("child_failed", "error", re.compile(r"(?P<script>\b[\w-]+\.pl): job failed with status (?P<exit>\d+)")),
+    ("child_failed", "error", lazy.compile(r"failed \(exitcode: (?P<exit>-?\d+)\)(?:.{0,400}?\blocal_rank:? (?P<local>\d+))?(?:.{0,40}?\((?:pid|process ID): (?P<pid>\d+)\))?(?: of (?:fn|binary): (?P<binary>.*))?")),
+    ("child_failed", "error", lazy.compile(r"Child process (?P<pid>\d+) \(local_rank (?P<local>\d+)\) FAILED \(exitcode (?P<exit>-?\d+)\)")),
+    ("child_failed", "error", lazy.compile(r'"name": "torchelastic\.worker\.status\.FAILED".{0,200}?"global_rank": (?P<rank>\d+).{0,80}?"worker_id": "(?P<pid>\d+)".{0,80}?"hostname": "(?P<host>[^"]+)"')),
+    ("closing_signal", "warning", lazy.compile(r"Sending process (?P<pid>\d+) closing signal (?:Signals\.)?(?P<signal>SIG\w+|\d+)")),
+    ("death_signal", "error", lazy.compile(r"(?:Received )?(?<![\w.])(?P<signal>Signals\.SIG\w+|SIG\w+|\d{1,3}) death signal, shutting down workers")),
+    ("signal_exception", "error", lazy.compile(r"SignalException: Process (?:(?P<pid>\d+) )?got signal: (?:Signals\.)?(?P<signal>\w+)")),
+    ("forced_kill", "error", lazy.compile(r"Unable to shutdown process (?P<pid>\d+) via (?P<via>[\w.]+), forcefully exiting via (?:Signals\.)?(?P<signal>\w+)")),
+    ("restart", "error", lazy.compile(r"Worker group (?:FAILED|UNHEALTHY)\. (?P<left>\d+)/(?P<allowed>\d+) attempts left; will restart worker group")),
+    ("restart", "warning", lazy.compile(r"Detected (?P<new_nodes>\d+) new nodes from group_rank=\d+; will restart worker group")),
+    ("group_failed", "error", lazy.compile(r"(?:Local worker group finished \((?:WorkerState\.)?FAILED\)|Worker group (?:FAILED(?!\. \d+/)|in FAILED state))")),
+    ("group_finished", "info", lazy.compile(r"Local worker group finished \((?:WorkerState\.)?SUCCEEDED\)|worker group successfully finished")),
+    ("workers_started", "info", lazy.compile(r"\[(?P<role>\w+)\] (?:Starting worker group|starting workers for entrypoint)")),
+    ("child_failed", "error", lazy.compile(r"(?:CalledProcessError: |^\s*)Command (?P<command>.{0,4000}?) (?:returned non-zero exit status (?P<exit>-?\d+)|died with <Signals\.(?P<signal>SIG\w+): \d+>)")),
+    ("child_failed", "error", lazy.compile(r"\[launch\.py:\d+:\w+\](?=.{0,16000} exits with return code = (?P<exit>-?\d+))")),
+    ("killing", "warning", lazy.compile(r"(?:sigkill_handler\]|launch\.py.{0,40}) Killing subprocess (?P<pid>\d+)")),
+    ("child_finished", "info", lazy.compile(r"\[launch\.py:\d+:\w+\] Process (?P<pid>\d+) exits successfully")),
+    ("child_failed", "error", lazy.compile(r"ProcessExitedException: process (?P<process>\d+) terminated with (?:signal (?P<signal>\w+)|exit code (?P<exit>-?\d+))")),
+    ("child_failed", "error", lazy.compile(r"-- Process (?P<process>\d+) terminated with the following error")),
+    ("child_failed", "error", lazy.compile(r"Container rank (?P<rank>\d+) status failed cmd .{0,16000}? code (?P<exit>-?\d+) log (?P<log>\S+)")),
+    ("child_failed", "error", lazy.compile(r"ABORT!!! Out of all \d+ \w+, the \w+ process with rank=\[(?P<rank>\d+)[\d, ]*\] was aborted")),
+    ("child_failed", "error", lazy.compile(r"(?P<script>\b[\w-]+\.pl): job failed with status (?P<exit>\d+)")),
 )  # fmt: skip
-_COMMAND = re.compile(r"(\['[^']{0,300}'(?:, '[^']{0,300}'){2}), '.{1,16000}'\]")
+_COMMAND = lazy.compile(r"(\['[^']{0,300}'(?:, '[^']{0,300}'){2}), '.{1,16000}'\]")
 _LONG = 300
 """Characters from which on a line is told without most of its command, which would hide how that ended."""
 

@@ -9,17 +9,17 @@ EXAMPLE
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_HEAD = re.compile(
+_HEAD = lazy.compile(
     rf"(?:^|\s)step:(?P<step>\d[\d.]{{0,9}}[KMBTQ]?) smpl:\S{{1,12}} ep:\S{{1,12}} epch:(?P<epoch>{NUMBER})(?P<rest>(?: \S.*)?)$"
 )
-_PAIR = re.compile(rf"(?<=\s)(?P<key>[A-Za-z_][\w/.-]{{0,40}}):(?P<value>{NUMBER})(?=\s|$)")
+_PAIR = lazy.compile(rf"(?<=\s)(?P<key>[A-Za-z_][\w/.-]{{0,40}}):(?P<value>{NUMBER})(?=\s|$)")
 
 
 class Lerobot(LineParser):

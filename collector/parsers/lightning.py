@@ -26,6 +26,7 @@ from typing import Any, ClassVar
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
 from collector.parsers.wording import Steps
+from store import lazy
 
 # The epoch as loops of all languages write it before a bar; a word for the training may stand on either side of it.
 _EPOCH = (
@@ -35,23 +36,23 @@ _EPOCH = (
 _RATE = r",\s+(?P<rate>[\d.?]+) ?(?P<unit>it/s|s/it)"
 _POST = r"(?P<post>, [^\]]*)(?:\]|$)"
 # NeMo's bars over Megatron leave the rate out; a data set without a length leaves the total, or all but a count of batches.
-_TQDM = re.compile(
+_TQDM = lazy.compile(
     _EPOCH + r"(?:\d{1,3}%\|?|\|)[^|\[\]]{0,300}?\|? *(?<!\d)(?P<n>\d{1,18})/(?P<total>\d{1,18}|\?) *"
     rf"\[(?P<elapsed>[\d:. a-z]+)<(?P<left>[\d:?. a-z,]+?)(?:{_RATE})?{_POST}"
 )
-_ENDLESS = re.compile(_EPOCH + rf"(?<!\d)(?P<n>\d{{1,18}})(?P<total>it) \[(?P<elapsed>[\d:. a-z]+){_RATE}{_POST}")
-_RICH = re.compile(
+_ENDLESS = lazy.compile(_EPOCH + rf"(?<!\d)(?P<n>\d{{1,18}})(?P<total>it) \[(?P<elapsed>[\d:. a-z]+){_RATE}{_POST}")
+_RICH = lazy.compile(
     _EPOCH
     + r"[━╸╺─]{3,} *(?P<n>\d{1,18})/(?P<total>\d{1,18}) +(?P<elapsed>\d{1,18}:\d\d:\d\d) • (?P<left>[\d:-]+) +(?P<rate>[\d.]+)(?P<unit>it/s)(?P<post>.*)"
 )
-_PAIR = re.compile(rf"(?P<key>[A-Za-z_][\w/. -]{{0,60}}?) ?[=:] ?(?P<value>{NUMBER})(?=[,\s\]]|$)")
-_STOPPED = re.compile(
+_PAIR = lazy.compile(rf"(?P<key>[A-Za-z_][\w/. -]{{0,60}}?) ?[=:] ?(?P<value>{NUMBER})(?=[,\s\]]|$)")
+_STOPPED = lazy.compile(
     r"`?Trainer\.fit`? stopped: (?:No training batches|`?(?P<what>max_\w+|min_\w+)=(?P<value>[^` ]+)`? reached)"
 )
-_WHOLE = re.compile(r"(?:^|[\r:\]>] ?)\s*(?:(?:[Tt]rain(?:ing)?|[Oo]ptimi[sz]ation) )?[Ss]teps ?:\s*\Z")
-_OTHER = re.compile(r"(?:Validat|Sanity|Testing|Predict)\w*")
+_WHOLE = lazy.compile(r"(?:^|[\r:\]>] ?)\s*(?:(?:[Tt]rain(?:ing)?|[Oo]ptimi[sz]ation) )?[Ss]teps ?:\s*\Z")
+_OTHER = lazy.compile(r"(?:Validat|Sanity|Testing|Predict)\w*")
 # Users name a metric by its split first (val/loss) or last (loss/val, loss_val).
-_HELD_OUT = re.compile(r"(?i)(?:^|[_/ .-])(?:val|valid|validation|test|eval|dev)(?![A-Za-z])")
+_HELD_OUT = lazy.compile(r"(?i)(?:^|[_/ .-])(?:val|valid|validation|test|eval|dev)(?![A-Za-z])")
 LOSSES = ("loss", "train_loss", "train/loss", "loss_step", "train_loss_step", "train/loss_step", "reduced_train_loss")
 _OF_STEP = ("reduced_train_loss", "loss_step", "train_loss_step", "train/loss_step")
 
@@ -132,7 +133,7 @@ class Lightning(LineParser):
             step=n,
             total_steps=total if nemo or whole else None,
             epoch=None if epoch is None else float(epoch),
-            total_epochs=float(epochs) if epochs and int(epochs) > 0 and match.re is _TQDM else None,
+            total_epochs=float(epochs) if epochs and int(epochs) > 0 and match.re.pattern == _TQDM.pattern else None,
             loss=loss,
             loss_name=name,
             grad_norm=next((values[k] for k in ("grad_norm", "train/grad_norm", "gradient_norm") if k in values), None),

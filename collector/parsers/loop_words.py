@@ -10,20 +10,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from collector.parsers.values import NUMBER
+from store import lazy
 
 Of = Literal["whole", "held out", "part", "unknown", "aside"]
 """What a loss is the loss of; an `aside` is no measurement of this moment: the best one, the one that is aimed at."""
 
-RATE = re.compile(rf"(?i:(?<![\w/-])(?:lr|l\.r\.|learning[_ ]?rate)) ?[:= ] ?[\[(]?({NUMBER})")
-NORM = re.compile(rf"(?i:(?<![\w/-])(?:grad(?:ient)?s?[_ ]?norm|gnorm)|(?<=\| )norm) ?[:= ] ?({NUMBER})")
+RATE = lazy.compile(rf"(?i:(?<![\w/-])(?:lr|l\.r\.|learning[_ ]?rate)) ?[:= ] ?[\[(]?({NUMBER})")
+NORM = lazy.compile(rf"(?i:(?<![\w/-])(?:grad(?:ient)?s?[_ ]?norm|gnorm)|(?<=\| )norm) ?[:= ] ?({NUMBER})")
 
-_LOSS = re.compile(
+_LOSS = lazy.compile(
     r"(?i:loss)(?:\sso far)?(?P<after>(?:[_/-]?[A-Za-z]\w{0,30}|\d{1,3}(?=\s?[:=])|\s(?i:is|average|avg|train|training|total|mean)(?=[\s:=]))?)"
     rf"\s{{0,3}}(?P<mark>[:=]{{0,2}})\s{{0,12}}(?:\[|tensor\()?(?P<value>{NUMBER})(?![\w%]|\.\d)"
 )
 # What `loss` is a part of, and up to three words before it with nothing but a blank between.
-_BEFORE = re.compile(r"(?:(?<![\w./%:-])[A-Za-z]\w{0,24}[ -]){0,3}(?:[A-Za-z_][\w./-]{0,40})?\Z")
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_BEFORE = lazy.compile(r"(?:(?<![\w./%:-])[A-Za-z]\w{0,24}[ -]){0,3}(?:[A-Za-z_][\w./-]{0,40})?\Z")
+_WORDS = lazy.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _WHOLE = frozenset(
     _WORDS.findall(
         "losses es is t tr trn train training avg average averaged ave mean total tot sum combined overall all set running current cur batch mini minibatch step epoch"
@@ -86,29 +87,29 @@ def _of(words: set[str], joined: bool) -> Of:
 
 
 # A count of steps or epochs, and of how many: `Epoch [3/50]`, `iter: 400 / 20000`, `Step 00100`, `epoch 3 of 50`.
-_COUNT = re.compile(
+_COUNT = lazy.compile(
     r"(?<![\w/.-])(?<!warmup )(?<!max )(?<!every )(?:(?P<word>(?i:global[ _]?step|(?:mini-?)?batch|epochiter|iteration|iter|itr|update|epoch|step|round)s?)[\s:=#]{0,4}|(?P<short>(?i:ep|it|up)(?: ?[:=] ?|\. )|Ep |it (?=\d+/)|(?<=\[)(?i:ep|it) {1,8}(?=\d{1,12}\])))"
     r"[\[(]?\s{0,6}(?P<n>(?:\d{1,3}(?:,\d{3})++|\d{1,12}+))(?:\s?(?:/|of)\s{0,6}(?P<total>\d{1,12}+))?(?![\w.]\d|[A-Za-z])"
 )
 # Without a word for the steps, right behind the epoch, `[3/50][100/448]`, `3 (100/448)`, `3: 100/448`, `3/50 ( 6%) [ 100/448`.
-WITHIN = re.compile(
+WITHIN = lazy.compile(
     r"\]?\s{0,3}(?:\(\s{0,3}\d{1,3}(?:\.\d{1,3})?%\)\s{0,3})?(?:[:,]\s{0,3}[\[(]?|[\[(])\s{0,6}(?P<n>\d{1,12}+)\s?/\s{0,6}(?P<total>\d{1,12}+)(?![./]\d)"
 )
 # Without a word for either: at the beginning, or behind a logger's prefix or `Train:`.
 _LEAD = r"(?:^\s{0,8}|\b(?i:train(?:ing)?):?\s{1,3}|\bINFO[\s:\]]{1,8})"
-_BOTH = re.compile(
+_BOTH = lazy.compile(
     rf"(?:{_LEAD}|(?<=[\s|])(?=\[))\[?\s{{0,4}}(?P<epoch>\d{{1,9}}+)(?:\s?/\s{{0,4}}(?P<epochs>\d{{1,9}}+))?\]?\s{{0,3}}(?:\(\s{{0,3}}\d{{1,3}}%\)\s{{0,3}})?"
     r"[\[(]\s{0,6}(?P<n>\d{1,12}+)\s?/\s{0,6}(?P<total>\d{1,12}+)\s{0,3}[\])(]"
 )
 # A table's row begins with its bar.
-_FIRST = re.compile(
+_FIRST = lazy.compile(
     rf"(?:{_LEAD}|^\s{{0,8}}\|\s{{0,12}})(?:\[\s{{0,6}}(?P<n>\d{{1,12}}+)\s?/\s{{0,6}}(?P<total>\d{{1,12}}+)\]|(?P<n2>\d{{1,12}}+)(?:/(?P<total2>\d{{1,12}}+)(?=[\s:,])|\s{{0,3}}\|(?=\s)))"
 )
-_AHEAD = re.compile(r"(?<![\w./-])(?P<n>\d{1,12}+)(?P<total>) (?i:iterations?|iters?|steps?|updates?)(?=[,:])")
+_AHEAD = lazy.compile(r"(?<![\w./-])(?P<n>\d{1,12}+)(?P<total>) (?i:iterations?|iters?|steps?|updates?)(?=[,:])")
 # Nobody fills a total up with zeros: `[03/00000100]` is the hundredth step, and not three out of hundred.
-_PAIR = re.compile(r"^\[ {0,6}(?P<epoch>\d{1,9})(?:(?:, {0,8}|/(?=0\d{3}))(?P<n>\d{1,12}))?\]")
-_LED = re.compile(r"^\s{0,8}[\[(]\s{0,4}(\d{1,9}+)\s?/\s{0,4}(\d{1,9}+)[\])]\s")
-_PART_EPOCH = re.compile(r"(?i)\bepochs?[ :=]{1,3}(\d{1,9}\.\d{1,9})(?: ?/ ?(\d{1,9}))?")
+_PAIR = lazy.compile(r"^\[ {0,6}(?P<epoch>\d{1,9})(?:(?:, {0,8}|/(?=0\d{3}))(?P<n>\d{1,12}))?\]")
+_LED = lazy.compile(r"^\s{0,8}[\[(]\s{0,4}(\d{1,9}+)\s?/\s{0,4}(\d{1,9}+)[\])]\s")
+_PART_EPOCH = lazy.compile(r"(?i)\bepochs?[ :=]{1,3}(\d{1,9}\.\d{1,9})(?: ?/ ?(\d{1,9}))?")
 
 
 @dataclass(frozen=True, slots=True)

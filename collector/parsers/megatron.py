@@ -33,23 +33,24 @@ from collector.parsers.wording import (
     Steps,
     Wording,
 )
+from store import lazy
 
-_ITERATION = re.compile(r"(?:^|[ \])|>:])iteration:? +(\d{1,18}) ?/ *(\d{1,18}) *(?:\||$)")
+_ITERATION = lazy.compile(r"(?:^|[ \])|>:])iteration:? +(\d{1,18}) ?/ *(\d{1,18}) *(?:\||$)")
 # Megatron pads both numbers to eight places; a wrapper that cut the line at its first bar leaves this.
-_BARE = re.compile(r"^ ?(?:\[[-\d :.]+\] )?iteration (?= )(?=[ \d]{8}/) *(\d{1,18})/(?=[ \d]{8}\s*$) *(\d{1,18})\s*$")
-_FIELD = re.compile(rf" *(?P<key>[A-Za-z][^|:=]*?)(?: *[:=] *| +)(?P<value>{NUMBER})(?P<rest>[^|:=]*)\Z")
-_PAIRED = re.compile(rf" *(?P<key>elapsed time per iteration \((?:ms|s)\)): *(?P<value>{NUMBER})")
-_VALID = re.compile(
+_BARE = lazy.compile(r"^ ?(?:\[[-\d :.]+\] )?iteration (?= )(?=[ \d]{8}/) *(\d{1,18})/(?=[ \d]{8}\s*$) *(\d{1,18})\s*$")
+_FIELD = lazy.compile(rf" *(?P<key>[A-Za-z][^|:=]*?)(?: *[:=] *| +)(?P<value>{NUMBER})(?P<rest>[^|:=]*)\Z")
+_PAIRED = lazy.compile(rf" *(?P<key>elapsed time per iteration \((?:ms|s)\)): *(?P<value>{NUMBER})")
+_VALID = lazy.compile(
     r"(?P<what>validation|test) loss at (?:iteration +(?P<step>\d{1,18})|(?P<end>the end of training))[^|]*\|(?P<fields>.+)"
 )
-_ITERS = re.compile(r"^ *(?:[\w.]*args\.)?train_iters \.{3,} ?(\d{1,18})")
-_SAMPLES = re.compile(r"^ *train_samples \.{3,} ?(\d{1,18})")
+_ITERS = lazy.compile(r"^ *(?:[\w.]*args\.)?train_iters \.{3,} ?(\d{1,18})")
+_SAMPLES = lazy.compile(r"^ *train_samples \.{3,} ?(\d{1,18})")
 MAX_FIELD = 300
-_HEAD = re.compile(
+_HEAD = lazy.compile(
     rf"(?P<before> {{0,40}})(?:\[(?P<time>{MOMENT.pattern[1:-1]})\](?P<between> {{0,40}}))?"
     r"iteration(?P<colon>:?) +[0-9]{1,18}(?P<gap> ?)/ *[0-9]{1,18} *"
 )
-_ODD = re.compile(r" *(?:[^A-Za-z |][^|]*)?")
+_ODD = lazy.compile(r" *(?:[^A-Za-z |][^|]*)?")
 ODD = Slot(r" *+(?:[^A-Za-z |][^|\n]*+)?", None)
 """A part that is no field: in the next line it may say anything but begin like one."""
 ITERATION = Slot(r" *+iteration:? ++[0-9]++ ?/ *+[0-9]++ *+", None)

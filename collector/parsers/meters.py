@@ -10,20 +10,20 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_LOGGER = re.compile(
+_LOGGER = lazy.compile(
     r"(?P<what>Epoch: \[(?P<epoch>\d{1,18})(?:/\d+)?\]|Test:) +\[ *(?P<n>\d{1,18})/(?P<total>\d{1,18})\] +eta: (?P<rest>.+)"
 )
-_EXAMPLE = re.compile(
+_EXAMPLE = lazy.compile(
     r"(?P<what>Epoch: \[(?P<epoch>\d{1,18})(?:/\d+)?\]|Test:) ?\[ *(?P<n>\d{1,18})/(?P<total>\d{1,18})\]\s+(?P<rest>.+)"
 )
-_METER = re.compile(
+_METER = lazy.compile(
     rf"(?:^|[\s,])(?P<key>[A-Za-z][\w@/.-]*(?: mem)?):? +(?P<last>{NUMBER})(?: \( *(?P<mean>{NUMBER})\))?(?=[\s,]|$)"
 )
 _KEEP = frozenset({"loss_scale", "class_error", "acc1", "acc@1", "acc@5", "mae", "rmse"})

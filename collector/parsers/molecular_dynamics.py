@@ -24,28 +24,29 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.values import NUMBER
+from store import lazy
 
-_HEADING = re.compile(r"\s*Step(?P<columns>(?:\s+[A-Za-z][\w./\[\]-]{0,60}){1,60})\s*$")
+_HEADING = lazy.compile(r"\s*Step(?P<columns>(?:\s+[A-Za-z][\w./\[\]-]{0,60}){1,60})\s*$")
 _COLUMNS = frozenset(
     (
         *("Temp", "Press", "PotEng", "KinEng", "TotEng", "E_pair", "E_mol", "E_bond", "E_vdwl", "E_coul", "E_long"),
         *("Volume", "Density", "Enthalpy", "Pxx", "Pyy", "Pzz", "Lx", "Ly", "Lz", "Atoms", "Fmax", "Fnorm"),
     )
 )
-_ROW = re.compile(rf"\s*(?P<step>\d{{1,15}})(?:\s+(?:{NUMBER}|-?nan|-?inf))+\s*$")
-_REPORTER = re.compile(r'#?"(?:Progress \(%\)|Step|Time \(ps\))"(?P<separator>[,\t])')
-_REPORTED = re.compile(r'"[^"]{1,60}"')
-_PLANNED = re.compile(
+_ROW = lazy.compile(rf"\s*(?P<step>\d{{1,15}})(?:\s+(?:{NUMBER}|-?nan|-?inf))+\s*$")
+_REPORTER = lazy.compile(r'#?"(?:Progress \(%\)|Step|Time \(ps\))"(?P<separator>[,\t])')
+_REPORTED = lazy.compile(r'"[^"]{1,60}"')
+_PLANNED = lazy.compile(
     r"\s*(?:nsteps\s+=|Info: NUMBER OF STEPS|.{0,80}\bnstlim\s*=|\s*MD\| Number of time steps)\s+(\d{1,15})\b"
 )
 _LINES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("lammps", re.compile(r"-{4,} Step\s+(?P<step>\d{1,15}) -{3,} CPU =")),
-    ("gromacs", re.compile(r"\s*step (?P<step>\d{1,15}),? (?:remaining wall clock time|will finish )")),
-    ("gromacs", re.compile(r"\s*Step (?P<step>\d{1,15}), time [\d.]+ \(ps\)")),
-    ("namd", re.compile(rf"ENERGY:\s+(?P<step>\d{{1,15}})(?:\s+{NUMBER}){{8,}}")),
-    ("amber", re.compile(r"\s*NSTEP =\s*(?P<step>\d{1,15})\s+TIME\(PS\) =")),
-    ("vasp", re.compile(r"\s*(?P<step>\d{1,9}) (?:T= *[\d.]+ E= *[-+.\dE]+ )?F= *-?\d*\.\d+E[-+]\d+ E0= ")),
-    ("cp2k", re.compile(r"\s*(?:MD\| Step number|STEP NUMBER\s+=)\s+(?P<step>\d{1,15})\s*$")),
+    ("lammps", lazy.compile(r"-{4,} Step\s+(?P<step>\d{1,15}) -{3,} CPU =")),
+    ("gromacs", lazy.compile(r"\s*step (?P<step>\d{1,15}),? (?:remaining wall clock time|will finish )")),
+    ("gromacs", lazy.compile(r"\s*Step (?P<step>\d{1,15}), time [\d.]+ \(ps\)")),
+    ("namd", lazy.compile(rf"ENERGY:\s+(?P<step>\d{{1,15}})(?:\s+{NUMBER}){{8,}}")),
+    ("amber", lazy.compile(r"\s*NSTEP =\s*(?P<step>\d{1,15})\s+TIME\(PS\) =")),
+    ("vasp", lazy.compile(r"\s*(?P<step>\d{1,9}) (?:T= *[\d.]+ E= *[-+.\dE]+ )?F= *-?\d*\.\d+E[-+]\d+ E0= ")),
+    ("cp2k", lazy.compile(r"\s*(?:MD\| Step number|STEP NUMBER\s+=)\s+(?P<step>\d{1,15})\s*$")),
 )
 _MOST_BETWEEN = 12
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.shapes import detail, signal_of_exit, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "child_failed": "a rank ended with a status or by a signal",
@@ -21,25 +22,25 @@ NAMES: dict[str, str] = {
     "lost_daemon": "the launcher lost contact with a node's daemon",
 }
 
-_NOTICED = re.compile(
+_NOTICED = lazy.compile(
     r"(?:mpirun|mpiexec|prterun|orterun)(?: noticed|: noticed)? that process rank (?P<rank>\d+) with PID (?P<pid>\d+) on node (?P<host>\S+) exited on signal (?P<signal>\d+)"
 )
-_ABORT = re.compile(
+_ABORT = lazy.compile(
     r"MPI_ABORT was invoked on rank (?P<rank>\d+)|[Aa]pplication called MPI_Abort\(\w+, (?P<code>-?\d+)\) - process (?P<rank2>\d+)"
 )
-_LOST = re.compile(
+_LOST = lazy.compile(
     r"ORTE has lost communication with|PRTE has lost communication with|lost connection to (?:the )?(?:daemon|node)"
 )
-_BEFORE_REMOTE = re.compile(r"^\s*(?:HNP daemon\b.*)?$")
-_REMOTE = re.compile(r"^\s*Remote daemon\s*: \[\S+ on node (?P<host>[\w.-]+)")
-_OPEN = re.compile(
+_BEFORE_REMOTE = lazy.compile(r"^\s*(?:HNP daemon\b.*)?$")
+_REMOTE = lazy.compile(r"^\s*Remote daemon\s*: \[\S+ on node (?P<host>[\w.-]+)")
+_OPEN = lazy.compile(
     r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES|detected that one or more processes exited with non-zero status"
 )
 _FIELDS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("pid", re.compile(r"PID (?P<v>\d+) RUNNING AT (?P<host>\S+)")),
-    ("rank", re.compile(r"RANK (?P<v>\d+)|Process name: \[.*\],(?P<v2>\d+)\]")),
-    ("exit", re.compile(r"(?:EXIT CODE|Exit code)\s*:\s*(?P<v>-?\d+)|EXIT STATUS: (?P<v2>\d+)")),
-    ("signal", re.compile(r"(?:KILLED BY SIGNAL|EXIT STRING)\s*:\s*(?P<v>\d+)?")),
+    ("pid", lazy.compile(r"PID (?P<v>\d+) RUNNING AT (?P<host>\S+)")),
+    ("rank", lazy.compile(r"RANK (?P<v>\d+)|Process name: \[.*\],(?P<v2>\d+)\]")),
+    ("exit", lazy.compile(r"(?:EXIT CODE|Exit code)\s*:\s*(?P<v>-?\d+)|EXIT STATUS: (?P<v2>\d+)")),
+    ("signal", lazy.compile(r"(?:KILLED BY SIGNAL|EXIT STRING)\s*:\s*(?P<v>\d+)?")),
 )
 
 

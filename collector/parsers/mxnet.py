@@ -12,18 +12,18 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_SPEED = re.compile(
+_SPEED = lazy.compile(
     rf"(?:\bEpoch ?\[(?P<epoch>\d{{1,9}})\]|\[Epoch (?P<epoch2>\d{{1,9}})\]),? ?\[?Batch:? ?\[?(?:\d{{1,12}}-)?(?P<n>\d{{1,12}})\][,\s]+"
     rf"(?:LR: (?P<lr>{NUMBER})[,\s]+)?Speed: (?P<speed>{NUMBER}) samples/sec\b(?: (?P<tokens>{NUMBER}) tokens/sec)?(?P<rest>.*)"
 )
-_PAIR = re.compile(rf"(?<![\w-])(?P<key>[A-Za-z][\w-]{{0,40}}) ?= ?(?P<value>{NUMBER})(?=[,\s]|$)")
+_PAIR = lazy.compile(rf"(?<![\w-])(?P<key>[A-Za-z][\w-]{{0,40}}) ?= ?(?P<value>{NUMBER})(?=[,\s]|$)")
 _LOSSES = ("loss", "train_loss", "cross-entropy", "nll-loss", "perplexity", "ppl")
 
 

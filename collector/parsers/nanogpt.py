@@ -22,10 +22,11 @@ from typing import Any, ClassVar
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, json_column, number, scaled
 from collector.parsers.wording import COUNT, FIGURE, STEP, Steps, Wording
+from store import lazy
 
 # What may stand before a line of a plain loop: white space, a time, or a logger's prefix that ends in ` - `, `: `, `] ` or `| `.
 _LEAD = r"(?:^|[\])|>:] |- |\d\d:\d\d:\d\d(?:[.,]\d{1,6})?Z? )\s*"
-_ITER = re.compile(
+_ITER = lazy.compile(
     rf"{_LEAD}iter (\d{{1,18}}): loss ({NUMBER})(?: BPC)?, time ({NUMBER}) ?(ms|s)\b(?:, mfu ({NUMBER})%)?"
 )
 # The same line as nanoGPT itself prints it, alone: a run of it prints little else.
@@ -33,31 +34,31 @@ _REPORT = Wording(
     ["iter ", COUNT, ": loss ", FIGURE, ", time ", FIGURE, "ms, mfu ", FIGURE, "%"],
     [STEP, "loss", "time_ms", "mfu_pct"],
 )
-_EVAL = re.compile(rf"{_LEAD}step (\d{{1,18}}): train loss ({NUMBER}), val loss ({NUMBER})")
-_MODDED = re.compile(
+_EVAL = lazy.compile(rf"{_LEAD}step (\d{{1,18}}): train loss ({NUMBER}), val loss ({NUMBER})")
+_MODDED = lazy.compile(
     rf"{_LEAD}(?:step: ?)?(\d{{1,18}})/(\d{{1,18}}) (?:(train|val)_loss: ?({NUMBER}) )?train_time: ?({NUMBER})(ms|s|m)\b(?: step_avg: ?({NUMBER})ms)?"
     rf"(?: tok/s: ?([\d,.]+))?"
 )
-_SHORT = re.compile(rf"^s:(\d{{1,18}}) (trl|tel):({NUMBER})\s*$")
-_PIPE = re.compile(
+_SHORT = lazy.compile(rf"^s:(\d{{1,18}}) (trl|tel):({NUMBER})\s*$")
+_PIPE = lazy.compile(
     r"(?:^|[\])>:|] |- )\s*(?:step|iter|iteration|Step|Iter|Iteration)[ :=]\s*(\d{1,18})(?: ?/ ?(\d{1,18}))?(?: ?\([\d.]+%\))?,? *\| *(.*)"
 )
 # What stands before it: an epoch (`epoch_lines` reads such lines), or that the loss is not of training.
-_EPOCH = re.compile(r"\b[Ee]poch\b")
-_HELD_OUT = re.compile(r"(?i)(?<![\w.])(?:val|valid|validation|eval|evaluation|test|dev) *[|\]:-]+ *$")
-_PIPE_FIELD = re.compile(
+_EPOCH = lazy.compile(r"\b[Ee]poch\b")
+_HELD_OUT = lazy.compile(r"(?i)(?<![\w.])(?:val|valid|validation|eval|evaluation|test|dev) *[|\]:-]+ *$")
+_PIPE_FIELD = lazy.compile(
     rf"^(?P<key>[A-Za-z][\w/ ()-]*?)(?: ?[:=] ?| )(?P<value>{NUMBER})(?: \([+-][\w.]+\))?(?P<unit> ?%| ?ms| ?s)?$"
 )
-_SPEED = re.compile(
+_SPEED = lazy.compile(
     r"^(?P<value>[\d.,]+ ?[kKMG]?) ?(?:tok/s|tokens/s|tok/sec|tokens/sec)$|^(?:tok/s(?:ec)?|tokens/s(?:ec)?)[: ]+(?P<value2>[\d.,]+[kKMG]?)$"
 )
 # Megatron and nanotron put bars between their fields too, and have parsers of their own.
-_OTHERS = re.compile(r"elapsed time per iteration|consumed|iteration: \d+ / \d+ \|")
+_OTHERS = lazy.compile(r"elapsed time per iteration|consumed|iteration: \d+ / \d+ \|")
 _LOSS = ("loss", "train loss", "train_loss", "train/loss", "lm loss", "lm_loss", "total loss", "total_loss")
 _GRAD = ("grad", "grad norm", "grad_norm", "gnorm", "norm", "|g|", "gn")
 _RATE = ("lr", "learning rate", "learning_rate")
 
-_EPOCH_FIELD = re.compile(r"[Ee]poch[ :=]*\[?(\d{1,9}) ?/ ?(\d{1,9})\]?$")
+_EPOCH_FIELD = lazy.compile(r"[Ee]poch[ :=]*\[?(\d{1,9}) ?/ ?(\d{1,9})\]?$")
 
 
 class NanoGpt(LineParser):

@@ -10,15 +10,15 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import strip_label
+from store import lazy
 
-_SETTING = re.compile(r"(?:Overriding: )?max_iters = (\d{1,12})\s*(?:#|$)")
-_BEGINS = re.compile(r"tokens per iteration will be: \d")
+_SETTING = lazy.compile(r"(?:Overriding: )?max_iters = (\d{1,12})\s*(?:#|$)")
+_BEGINS = lazy.compile(r"tokens per iteration will be: \d")
 
 
 class NanoGptPlan(LineParser):

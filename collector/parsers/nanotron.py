@@ -7,14 +7,14 @@ EXAMPLE
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import as_json, scaled
+from store import lazy
 
-_HEAD = re.compile(r"\biteration: (\d{1,18}) / (\d{1,18}) \| (.*)")
+_HEAD = lazy.compile(r"\biteration: (\d{1,18}) / (\d{1,18}) \| (.*)")
 
 
 class Nanotron(LineParser):

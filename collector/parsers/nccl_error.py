@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "cuda_error": "ncclUnhandledCudaError, NCCL WARN Cuda failure",
@@ -33,34 +34,34 @@ NAMES: dict[str, str] = {
     "warn": "any other NCCL WARN line",
 }
 
-_SPEAKER = re.compile(r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<gpu>\d+)\] .{0,200}?NCCL WARN")
+_SPEAKER = lazy.compile(r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<gpu>\d+)\] .{0,200}?NCCL WARN")
 _TABLE: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("gloo_timeout", re.compile(r"Timed out waiting (?P<limit>\d+)ms for (?P<what>send|recv) operation")),
-    ("gloo_timeout", re.compile(r"gloo.{0,200}(?i:timed out)")),
-    ("gloo_closed", re.compile(r"gloo.{0,200}(?:Connection closed by peer|Connection reset by peer|Broken pipe|Application timeout caused pair closure)|pair\.cc:\d+\].{0,80}(?:closed|reset)")),
+    ("gloo_timeout", lazy.compile(r"Timed out waiting (?P<limit>\d+)ms for (?P<what>send|recv) operation")),
+    ("gloo_timeout", lazy.compile(r"gloo.{0,200}(?i:timed out)")),
+    ("gloo_closed", lazy.compile(r"gloo.{0,200}(?:Connection closed by peer|Connection reset by peer|Broken pipe|Application timeout caused pair closure)|pair\.cc:\d+\].{0,80}(?:closed|reset)")),
     # What libibverbs calls an event, and is none of an error: a port came up, a subnet manager or an address changed.
-    ("warn", re.compile(r"NET/IB ?: ?.{0,60}event.{0,20}: (?P<text>port active|communication established|path migrated$|client reregistration|(?:LID|P_Key|SM|GID table) change|send queue drained|last WQE reached|SRQ limit reached)")),
-    ("ib_error", re.compile(r"NET/IB ?: ?(?:.{0,60}(?:Got completion from peer (?P<peer>\S+?) with (?:error|status=) ?(?:IBV_WC_\w{1,40}\()?(?P<status>\d+)|[Gg]ot (?:async|fatal).{0,20}event.{0,60})|.{0,300}?ibv_\w+ failed.{0,80})|Call to ibv_\w+ failed.{0,80}")),
-    ("ib_error", re.compile(r"\b(?:ib_mlx5_log\.c|ib_log\.c|UCX {1,4}ERROR)\b.{0,80}(?i:transport retry count(?:er)? exceeded|remote (?:operation|access) error)")),
-    ("shm_failed", re.compile(r"Error while (?:creating|attaching to) shared memory segment|NCCL WARN .{0,40}failed to extend \S*/dev/shm/nccl-|NCCL WARN Call to (?:shm_open|shm_unlink|posix_fallocate|ftruncate) failed")),
+    ("warn", lazy.compile(r"NET/IB ?: ?.{0,60}event.{0,20}: (?P<text>port active|communication established|path migrated$|client reregistration|(?:LID|P_Key|SM|GID table) change|send queue drained|last WQE reached|SRQ limit reached)")),
+    ("ib_error", lazy.compile(r"NET/IB ?: ?(?:.{0,60}(?:Got completion from peer (?P<peer>\S+?) with (?:error|status=) ?(?:IBV_WC_\w{1,40}\()?(?P<status>\d+)|[Gg]ot (?:async|fatal).{0,20}event.{0,60})|.{0,300}?ibv_\w+ failed.{0,80})|Call to ibv_\w+ failed.{0,80}")),
+    ("ib_error", lazy.compile(r"\b(?:ib_mlx5_log\.c|ib_log\.c|UCX {1,4}ERROR)\b.{0,80}(?i:transport retry count(?:er)? exceeded|remote (?:operation|access) error)")),
+    ("shm_failed", lazy.compile(r"Error while (?:creating|attaching to) shared memory segment|NCCL WARN .{0,40}failed to extend \S*/dev/shm/nccl-|NCCL WARN Call to (?:shm_open|shm_unlink|posix_fallocate|ftruncate) failed")),
     # The network plugin of EFA and Slingshot. What libfabric took back (RC -FI_ECANCELED) is a teardown's.
-    ("ib_error", re.compile(r"NET/OFI .{0,40}completed with error\.(?!.{0,40}(?i:cancel)).{0,200}?Error: (?P<status>\d+)")),
-    ("remote_error", re.compile(r"ncclRemoteError|NCCL WARN .{0,80}[Cc]onnection closed by (?:remote )?peer (?P<peer>\S+)|NCCL WARN .{0,80}[Cc]onnection reset by peer|(?:Net(?:work)? : |socketProgress\w*: |NCCL WARN .{0,60}).{0,60}(?:closed by remote peer|Call to (?:recv|send)\w* (?:from|to) (?P<peer2>\S+) failed)|remote process exited or there was a network error")),
-    ("bootstrap_clash", re.compile(r"NCCL WARN Bootstrap Root ?: rank \d+ of \d+ ranks has already checked in")),
-    ("no_interface", re.compile(r"no socket interface found|NCCL WARN .{0,40}(?:network .{0,30}not found|No interface found)|Failed to initialize any NET plugin")),
-    ("connect_failed", re.compile(r"NCCL WARN .{0,120}(?:[Cc]onnect(?:ing)? to (?P<peer>\S+) |to connect|Call to connect).{0,60}(?:failed|refused|timed out|No route|unreachable)|socketPollConnect: connect returned .{1,60}, retrying \((?P<n>\d+)/(?P=n)\)|NCCL WARN .{0,100}Connection (?:refused|timed out)")),
-    ("cuda_error", re.compile(r"ncclUnhandledCudaError|NCCL WARN .{0,60}(?:Cuda failure|CUDA failure|Failed to CUDA|HIP failure).{0,80}|unhandled cuda error")),
-    ("invalid_usage", re.compile(r"ncclInvalid(?:Usage|Argument)|Duplicate GPU detected|NCCL.{0,80}invalid (?:usage|argument)")),
-    ("connect_failed", re.compile(r"NCCL WARN (?:Net(?:work)? : |socketStartConnect: )?Connect to (?P<peer>\S*)")),
-    ("system_error", re.compile(r"ncclSystemError|unhandled system error|NCCL WARN .{0,60}\bCall to (?:bind|listen|accept|socket|getsockname|getaddrinfo|[gs]etsockopt|fcntl|poll)\b")),
-    ("internal_error", re.compile(r"ncclInternalError|NCCL.{0,200}internal error")),
-    ("peer_lost", re.compile(r"(?:ask|task:\d+|tasks).{0,60}heartbeat (?:has )?timed? ?out|heartbeat has timed out for|[Tt]he (?:following )?tasks have crashed|JAX distributed service detected fatal errors")),
-    ("backend_error", re.compile(r"DistBackendError: NCCL error|NCCL error in: |ncclResult_t|NCCL Error \d+")),
-    ("warn", re.compile(r"NCCL WARN (?P<text>\S.*)")),
+    ("ib_error", lazy.compile(r"NET/OFI .{0,40}completed with error\.(?!.{0,40}(?i:cancel)).{0,200}?Error: (?P<status>\d+)")),
+    ("remote_error", lazy.compile(r"ncclRemoteError|NCCL WARN .{0,80}[Cc]onnection closed by (?:remote )?peer (?P<peer>\S+)|NCCL WARN .{0,80}[Cc]onnection reset by peer|(?:Net(?:work)? : |socketProgress\w*: |NCCL WARN .{0,60}).{0,60}(?:closed by remote peer|Call to (?:recv|send)\w* (?:from|to) (?P<peer2>\S+) failed)|remote process exited or there was a network error")),
+    ("bootstrap_clash", lazy.compile(r"NCCL WARN Bootstrap Root ?: rank \d+ of \d+ ranks has already checked in")),
+    ("no_interface", lazy.compile(r"no socket interface found|NCCL WARN .{0,40}(?:network .{0,30}not found|No interface found)|Failed to initialize any NET plugin")),
+    ("connect_failed", lazy.compile(r"NCCL WARN .{0,120}(?:[Cc]onnect(?:ing)? to (?P<peer>\S+) |to connect|Call to connect).{0,60}(?:failed|refused|timed out|No route|unreachable)|socketPollConnect: connect returned .{1,60}, retrying \((?P<n>\d+)/(?P=n)\)|NCCL WARN .{0,100}Connection (?:refused|timed out)")),
+    ("cuda_error", lazy.compile(r"ncclUnhandledCudaError|NCCL WARN .{0,60}(?:Cuda failure|CUDA failure|Failed to CUDA|HIP failure).{0,80}|unhandled cuda error")),
+    ("invalid_usage", lazy.compile(r"ncclInvalid(?:Usage|Argument)|Duplicate GPU detected|NCCL.{0,80}invalid (?:usage|argument)")),
+    ("connect_failed", lazy.compile(r"NCCL WARN (?:Net(?:work)? : |socketStartConnect: )?Connect to (?P<peer>\S*)")),
+    ("system_error", lazy.compile(r"ncclSystemError|unhandled system error|NCCL WARN .{0,60}\bCall to (?:bind|listen|accept|socket|getsockname|getaddrinfo|[gs]etsockopt|fcntl|poll)\b")),
+    ("internal_error", lazy.compile(r"ncclInternalError|NCCL.{0,200}internal error")),
+    ("peer_lost", lazy.compile(r"(?:ask|task:\d+|tasks).{0,60}heartbeat (?:has )?timed? ?out|heartbeat has timed out for|[Tt]he (?:following )?tasks have crashed|JAX distributed service detected fatal errors")),
+    ("backend_error", lazy.compile(r"DistBackendError: NCCL error|NCCL error in: |ncclResult_t|NCCL Error \d+")),
+    ("warn", lazy.compile(r"NCCL WARN (?P<text>\S.*)")),
 )  # fmt: skip
-_PEER = re.compile(r"(?:peer|from|to|remote) (?P<peer>[\w.\-\[\]:]+<\d+>)")
-_VENDOR = re.compile(r"vendor(?: err |_err=)(\d+)")
-_VERSION = re.compile(r"NCCL version (\d[\w.+]*)")
+_PEER = lazy.compile(r"(?:peer|from|to|remote) (?P<peer>[\w.\-\[\]:]+<\d+>)")
+_VENDOR = lazy.compile(r"vendor(?: err |_err=)(\d+)")
+_VERSION = lazy.compile(r"NCCL version (\d[\w.+]*)")
 
 
 class NcclError(LineParser):

@@ -9,12 +9,12 @@ EXAMPLE n1:77:93 [5] NCCL INFO NET/IB : No device found.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "version": "NCCL's version (detail.version)",
@@ -29,25 +29,25 @@ NAMES: dict[str, str] = {
     "env": "a variable set by the user (detail.variable, detail.value)",
 }
 
-_WHO = re.compile(r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<gpu>\d+)\] NCCL INFO")
-_VERSION = re.compile(r"(?:^|NCCL INFO |(?<!,)\s)(?:NCCL|RCCL) version:? (?P<version>\d+\.\d+[\w.+-]*)")
-_BOOTSTRAP = re.compile(r"Bootstrap ?:? Using (?:\[\d+\])?(?P<interface>[\w.-]+):(?P<address>\S+?)(?:<\d+>)")
-_DEVICE = re.compile(r"NET/(?P<net>\w+) ?: (?:(?P<none>No device found)|Using (?P<devices>\[0\].{1,300}))")
-_NETWORK = re.compile(r"Using network (?P<network>.+?)\s*$")
-_PROVIDER = re.compile(r"NET/OFI (?:Selected [Pp]rovider is|Using) (?P<network>[\w;-]+)")
-_GDR = re.compile(r"GPU Direct RDMA (?P<state>Enabled|Disabled)")
-_CHANNEL = re.compile(
+_WHO = lazy.compile(r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<gpu>\d+)\] NCCL INFO")
+_VERSION = lazy.compile(r"(?:^|NCCL INFO |(?<!,)\s)(?:NCCL|RCCL) version:? (?P<version>\d+\.\d+[\w.+-]*)")
+_BOOTSTRAP = lazy.compile(r"Bootstrap ?:? Using (?:\[\d+\])?(?P<interface>[\w.-]+):(?P<address>\S+?)(?:<\d+>)")
+_DEVICE = lazy.compile(r"NET/(?P<net>\w+) ?: (?:(?P<none>No device found)|Using (?P<devices>\[0\].{1,300}))")
+_NETWORK = lazy.compile(r"Using network (?P<network>.+?)\s*$")
+_PROVIDER = lazy.compile(r"NET/OFI (?:Selected [Pp]rovider is|Using) (?P<network>[\w;-]+)")
+_GDR = lazy.compile(r"GPU Direct RDMA (?P<state>Enabled|Disabled)")
+_CHANNEL = lazy.compile(
     r"Channel \d+(?:/\d+)? : (?P<a>\d+)\[\w+\] ?-> ?(?P<b>\d+)\[\w+\] (?:\[\w+\] )?via (?P<via>[\w/]+)"
 )
-_INIT = re.compile(
+_INIT = lazy.compile(
     r"comm 0x\w+ rank (?P<rank>\d+) n[Rr]anks (?P<size>\d+).{0,200}?(?:- )?Init (?P<state>COMPLETE|START)|ncclCommInitRank comm 0x\w+ rank (?P<rank2>\d+) nranks (?P<size2>\d+)"
 )
-_INIT_TIME = re.compile(r"Init timings.{0,80}?rank (?P<rank>\d+) nranks (?P<size>\d+) total (?P<total>[\d.]+)")
-_END = re.compile(
+_INIT_TIME = lazy.compile(r"Init timings.{0,80}?rank (?P<rank>\d+) nranks (?P<size>\d+) total (?P<total>[\d.]+)")
+_END = lazy.compile(
     r"comm 0x\w+ rank (?P<rank>\d+) n[Rr]anks (?P<size>\d+).{0,200}?(?:- )?(?P<how>Abort|Destroy|Finalize)(?: COMPLETE)?"
 )
-_NVLS = re.compile(r"NVLS multicast support is (?P<no>not )?available")
-_ENV = re.compile(
+_NVLS = lazy.compile(r"NVLS multicast support is (?P<no>not )?available")
+_ENV = lazy.compile(
     r"(?P<variable>NCCL_\w+) set by (?:environment|config file|user)\w* to (?P<value>\S+)|Setting (?P<variable2>NCCL_\w+) to (?P<value2>\S+)"
 )
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.shapes import detail, labelled_rank, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "collective_timeout": "a collective did not finish within its limit on this rank (collective, seq, elapsed_ms, timeout_ms)",
@@ -34,34 +35,34 @@ NAMES: dict[str, str] = {
     "barrier_device": "warning: a barrier guesses its device, which may hang",
 }
 
-_GROUP = re.compile(
+_GROUP = lazy.compile(
     r"\[(?:PG(?: ID)? ?(?P<pg>\d+)?(?: PG GUID (?P<guid>[^\s(\]]*))?(?:\((?P<desc>[^)]*)\)| \((?P<desc2>[^)]*)\))? )?[Rr]ank (?P<rank>\d+)\]"
 )
-_WORK = re.compile(
+_WORK = lazy.compile(
     r"(?:WorkNCCL\(|Work)(?:SeqNum=(?P<seq>\d+))?(?:, )?OpType=(?P<op>\w+)(?:, (?:TensorShape=\[(?P<shape>[^\]]*)\]|NumelIn=(?P<numel_in>\d+), "
     r"NumelOut=(?P<numel_out>\d+)))?(?:, Timeout\(ms\)=(?P<limit>\d+))?\)"
 )
-_RAN = re.compile(r"ran for (?P<ms>\d+) milliseconds")
-_STATE = re.compile(
+_RAN = lazy.compile(r"ran for (?P<ms>\d+) milliseconds")
+_STATE = lazy.compile(
     r"(?:(?:Timeout at NCCL|detected by watchdog at) work: (?P<seq>-?\d+), )?[Ll]ast enqueued(?: NCCL)? work: (?P<enqueued>-?\d+), last completed(?: NCCL)?(?: work)?: (?P<completed>-?\d+)"
 )
-_FROM = re.compile(r"collective timeout from\s+(?:rank (?P<rank>\d+)|(?P<own>this local rank))")
-_STUCK = re.compile(r"(?:got stuck for|heartbeat\. Waited) (?P<s>\d+)(?:\.\d+)? ?seconds")
+_FROM = lazy.compile(r"collective timeout from\s+(?:rank (?P<rank>\d+)|(?P<own>this local rank))")
+_STUCK = lazy.compile(r"(?:got stuck for|heartbeat\. Waited) (?P<s>\d+)(?:\.\d+)? ?seconds")
 
 _WORDS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
-    ("watchdog_exception", "fatal", re.compile(r"(?:NCCL|[Pp]rocess group) watchdog thread terminated with exception|Exception raised from checkTimeout at .{0,80}ProcessGroupNCCL")),
-    ("collective_timeout", "fatal", re.compile(r"caught collective operation timeout|Watchdog caught collective operati?o?n?$|timed out in (?:blocking wait|ncclBlockingWait)|Operation timed out in blocking|Termination timeout for .{0,200} exceeded.{0,200}to join the rendezvous")),
-    ("dump_signal", "error", re.compile(r"Received a dump signal|Received a (?:global )?timeout signal")),
-    ("timeout_state", "error", re.compile(r"Timeout at NCCL work: |[Ll]ast enqueued NCCL work: ")),
-    ("silent_rank", "error", re.compile(r"Did not get subsequent heartbeat\. Waited [\d.]+ seconds")),
-    ("heartbeat", "error", re.compile(r"watchdog got stuck for|[Hh]eartbeat monitor timed out")),
-    ("teardown", "error", re.compile(r"To avoid (?:data |this )?inconsistency, we are taking the entire process down|Some NCCL operations have failed or timed out")),
-    ("aborted", "error", re.compile(r"NCCL communicator was aborted|communicator .{0,40}was aborted on rank|Aborting? (?:all )?(?:communicator|process group)")),
-    ("dump_written", "info", re.compile(r"Finished writing .{0,60}(?:debug info|Flight Recorder).{0,40} to (?P<file>\S+)|Writing Flight Recorder debug info to (?P<file2>\S+)")),
-    ("desync", "error", re.compile(r"(?P<report>\[\d+\] (?:Timeout at collective: .+|joined but didn't finish collective.*|finished collective #.*but didn't join.*|never finished.*|never joined.*)|the lagging/dead/mismatched ranks that caused the desync are.*)")),
-    ("monitored_barrier", "error", re.compile(r"[Rr]anks? (?P<ranks>[\d, ]+) failed to pass monitoredBarrier in (?P<limit>\d+) ?ms|monitoredBarrier.{0,60}timed? ?out")),
-    ("not_destroyed", "warning", re.compile(r"process group has NOT been destroyed before")),
-    ("barrier_device", "warning", re.compile(r"to perform barrier as devices used by this process are currently unknown")),
+    ("watchdog_exception", "fatal", lazy.compile(r"(?:NCCL|[Pp]rocess group) watchdog thread terminated with exception|Exception raised from checkTimeout at .{0,80}ProcessGroupNCCL")),
+    ("collective_timeout", "fatal", lazy.compile(r"caught collective operation timeout|Watchdog caught collective operati?o?n?$|timed out in (?:blocking wait|ncclBlockingWait)|Operation timed out in blocking|Termination timeout for .{0,200} exceeded.{0,200}to join the rendezvous")),
+    ("dump_signal", "error", lazy.compile(r"Received a dump signal|Received a (?:global )?timeout signal")),
+    ("timeout_state", "error", lazy.compile(r"Timeout at NCCL work: |[Ll]ast enqueued NCCL work: ")),
+    ("silent_rank", "error", lazy.compile(r"Did not get subsequent heartbeat\. Waited [\d.]+ seconds")),
+    ("heartbeat", "error", lazy.compile(r"watchdog got stuck for|[Hh]eartbeat monitor timed out")),
+    ("teardown", "error", lazy.compile(r"To avoid (?:data |this )?inconsistency, we are taking the entire process down|Some NCCL operations have failed or timed out")),
+    ("aborted", "error", lazy.compile(r"NCCL communicator was aborted|communicator .{0,40}was aborted on rank|Aborting? (?:all )?(?:communicator|process group)")),
+    ("dump_written", "info", lazy.compile(r"Finished writing .{0,60}(?:debug info|Flight Recorder).{0,40} to (?P<file>\S+)|Writing Flight Recorder debug info to (?P<file2>\S+)")),
+    ("desync", "error", lazy.compile(r"(?P<report>\[\d+\] (?:Timeout at collective: .+|joined but didn't finish collective.*|finished collective #.*but didn't join.*|never finished.*|never joined.*)|the lagging/dead/mismatched ranks that caused the desync are.*)")),
+    ("monitored_barrier", "error", lazy.compile(r"[Rr]anks? (?P<ranks>[\d, ]+) failed to pass monitoredBarrier in (?P<limit>\d+) ?ms|monitoredBarrier.{0,60}timed? ?out")),
+    ("not_destroyed", "warning", lazy.compile(r"process group has NOT been destroyed before")),
+    ("barrier_device", "warning", lazy.compile(r"to perform barrier as devices used by this process are currently unknown")),
 )  # fmt: skip
 _NEEDS = {"collective_timeout": "milliseconds", "dump_signal": "completed"}
 

@@ -9,17 +9,17 @@ EXAMPLE
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number, whole
+from store import lazy
 
-_HEAD = re.compile(
+_HEAD = lazy.compile(
     r"(?P<what>Training|Validation) epoch (?P<epoch>\d{1,18}), iteration (?P<n>\d{1,18})/(?P<total>\d{1,18})(?P<rest>(?: \| .*)?)"
 )
-_FIELD = re.compile(rf" *(?P<key>[^:|]+?): (?P<value>{NUMBER}) *\Z")
+_FIELD = lazy.compile(rf" *(?P<key>[^:|]+?): (?P<value>{NUMBER}) *\Z")
 _LOSSES = ("reduced_train_loss", "train_loss", "loss")
 
 

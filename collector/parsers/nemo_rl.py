@@ -15,16 +15,16 @@ EXAMPLE
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, number
+from store import lazy
 
-_HEADING = re.compile(r"={10,40} (?:Epoch \d+/\d+,? )?Step (?P<step>\d{1,12})/(?P<total>\d{1,12}) ={10,40}\s*$")
-_PART = re.compile(r"(?P<what>Training|Validation) Results:\s*$")
-_VALUE = re.compile(
+_HEADING = lazy.compile(r"={10,40} (?:Epoch \d+/\d+,? )?Step (?P<step>\d{1,12})/(?P<total>\d{1,12}) ={10,40}\s*$")
+_PART = lazy.compile(r"(?P<what>Training|Validation) Results:\s*$")
+_VALUE = lazy.compile(
     rf"^[^•]{{0,60}}• (?P<name>Loss|Validation loss|Avg Reward|Total step time): (?P<value>{NUMBER})s?\s*$"
 )
 

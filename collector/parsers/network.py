@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "hub_unreachable": "the model hub could not be reached and the file is not in the cache",
@@ -29,23 +30,23 @@ NAMES: dict[str, str] = {
     "unreachable": "no route: the network is unreachable, or a proxy failed",
 }
 
-_HTTP = re.compile(
+_HTTP = lazy.compile(
     r"\b(?P<status>[45]\d\d) (?:Client|Server) Error|HTTP(?:Error|StatusError)?[: ]+(?:Error )?(?P<status2>[45]\d\d)\b|status(?: code|_code)?[:= ]+(?P<status3>4(?:01|03|04|08|16|29)|5\d\d)\b|An error occurred \((?P<code>\w+)\) when calling the \w+ operation"
 )
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("hub_unreachable", re.compile(r"We couldn't connect to '|couldn't connect to 'https|Cannot (?:reach|connect to) (?:the )?(?:Hub|hub|huggingface)|cannot find the requested files in the (?:local|disk) cache|Can't load .{1,80} for '.{1,120}'\. If you were trying to load it from")),
-    ("offline", re.compile(r"outgoing traffic has been disabled|(?<!locally)(?<!\()[Oo]ffline ?mode is enabled|OfflineModeIsEnabled|HF_HUB_OFFLINE=1.{0,60}(?:cannot|fail)")),
-    ("max_retries", re.compile(r"Max retries exceeded with url")),
-    ("ssl", re.compile(r"SSLError|CERTIFICATE_VERIFY_FAILED|SSL: [A-Z_]+|SSLEOFError")),
-    ("dns", re.compile(r"Temporary failure in name resolution|Name or service not known|getaddrinfo failed|NameResolutionError|Could not resolve host|nodename nor servname")),
-    ("timeout", re.compile(r"Read(?:\w+)?Timeout|Connect(?:ion)?Timeout|[Rr]ead timed out|[Cc]onnection timed out|\[Errno 110\]|Operation timed out after")),
-    ("reset", re.compile(r"Connection reset by peer|Remote end closed connection|ConnectionResetError|ChunkedEncodingError|IncompleteRead|Connection aborted|ServerDisconnected")),
-    ("refused", re.compile(r"Connection refused|\[Errno 111\]|NewConnectionError|ConnectionRefusedError")),
-    ("unreachable", re.compile(r"Could not connect to the endpoint URL|Network is unreachable|No route to host|\[Errno 1(?:01|13)\]|ProxyError|Tunnel connection failed")),
+    ("hub_unreachable", lazy.compile(r"We couldn't connect to '|couldn't connect to 'https|Cannot (?:reach|connect to) (?:the )?(?:Hub|hub|huggingface)|cannot find the requested files in the (?:local|disk) cache|Can't load .{1,80} for '.{1,120}'\. If you were trying to load it from")),
+    ("offline", lazy.compile(r"outgoing traffic has been disabled|(?<!locally)(?<!\()[Oo]ffline ?mode is enabled|OfflineModeIsEnabled|HF_HUB_OFFLINE=1.{0,60}(?:cannot|fail)")),
+    ("max_retries", lazy.compile(r"Max retries exceeded with url")),
+    ("ssl", lazy.compile(r"SSLError|CERTIFICATE_VERIFY_FAILED|SSL: [A-Z_]+|SSLEOFError")),
+    ("dns", lazy.compile(r"Temporary failure in name resolution|Name or service not known|getaddrinfo failed|NameResolutionError|Could not resolve host|nodename nor servname")),
+    ("timeout", lazy.compile(r"Read(?:\w+)?Timeout|Connect(?:ion)?Timeout|[Rr]ead timed out|[Cc]onnection timed out|\[Errno 110\]|Operation timed out after")),
+    ("reset", lazy.compile(r"Connection reset by peer|Remote end closed connection|ConnectionResetError|ChunkedEncodingError|IncompleteRead|Connection aborted|ServerDisconnected")),
+    ("refused", lazy.compile(r"Connection refused|\[Errno 111\]|NewConnectionError|ConnectionRefusedError")),
+    ("unreachable", lazy.compile(r"Could not connect to the endpoint URL|Network is unreachable|No route to host|\[Errno 1(?:01|13)\]|ProxyError|Tunnel connection failed")),
 )  # fmt: skip
-_HOST = re.compile(r"(?:host='(?P<a>[\w.-]+)'|https?://(?:[^\s/@]*@)?(?P<b>[\w.-]+)|s3://(?P<c>[\w.-]+))")
-_GROUP = re.compile(r"c10d|socket\.cpp|TCPStore|NCCL|[Gg]loo|rendezvous|ProcessGroup|pair\.cc|slurm|srun")
-_MINOR = re.compile(r"\bwandb\b|[Ww]eights ?& ?[Bb]iases|comet|mlflow|neptune|telemetry|usage[_ ]stats|tensorboard")
+_HOST = lazy.compile(r"(?:host='(?P<a>[\w.-]+)'|https?://(?:[^\s/@]*@)?(?P<b>[\w.-]+)|s3://(?P<c>[\w.-]+))")
+_GROUP = lazy.compile(r"c10d|socket\.cpp|TCPStore|NCCL|[Gg]loo|rendezvous|ProcessGroup|pair\.cc|slurm|srun")
+_MINOR = lazy.compile(r"\bwandb\b|[Ww]eights ?& ?[Bb]iases|comet|mlflow|neptune|telemetry|usage[_ ]stats|tensorboard")
 _CAUSES = (("timed out", "timeout"), ("Timeout", "timeout"), ("ame resolution", "dns"), ("Name or service", "dns"), ("refused", "refused"), ("SSL", "ssl"), ("unreachable", "unreachable"))  # fmt: skip
 
 

@@ -12,18 +12,18 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import fielded
 from collector.parsers.values import NUMBER, number
+from store import lazy
 
 _STAMP = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: +"
-_EPOCH = re.compile(rf"(?:{_STAMP}Epoch|^epoch: ) *(?P<epoch>\d{{1,9}}) *$")
-_RATE = re.compile(rf"{_STAMP}Current learning rate: (?P<rate>{NUMBER}) *$")
-_LOSS = re.compile(rf"{_STAMP}(?P<what>train|val|validation)(?:_loss| loss ?:) (?P<loss>{NUMBER}) *$")
+_EPOCH = lazy.compile(rf"(?:{_STAMP}Epoch|^epoch: ) *(?P<epoch>\d{{1,9}}) *$")
+_RATE = lazy.compile(rf"{_STAMP}Current learning rate: (?P<rate>{NUMBER}) *$")
+_LOSS = lazy.compile(rf"{_STAMP}(?P<what>train|val|validation)(?:_loss| loss ?:) (?P<loss>{NUMBER}) *$")
 
 
 class NnUnet(LineParser):

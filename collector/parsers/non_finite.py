@@ -11,12 +11,12 @@ EXAMPLE Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "stopped": "training stops because the loss or gradient is not finite",
@@ -47,11 +47,11 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ("nan_found", "error", r"Region \d+ Avg IOU: .{1,80}No Obj: -?nan"),
     ("nan_found", "error", rf"(?:Detected|Found|Encountered|detected|found|encountered) {_N}\b(?:/{_N}| (?:and/)?or {_N})?(?! (?:0|of 0))|\b{_N}\b(?:/{_N}| (?:and/)?or {_N})? (?:detected|found|encountered|values? (?:detected|found|in))|contains either `inf`, `nan`|has {_N} (?:values|entries)"),
 )  # fmt: skip
-_TABLE = tuple((name, severity, re.compile(pattern)) for name, severity, pattern in _RULES)
-_NOT = re.compile(
+_TABLE = tuple((name, severity, lazy.compile(pattern)) for name, severity, pattern in _RULES)
+_NOT = lazy.compile(
     r"\b(?:0|no|No(?! Obj:)|without|if|check(?:ing)? for|detect_anomaly=|--\w*nan\w*|number of) .{0,20}(?:NaN|nan|inf)\b"
 )
-_STEP = re.compile(r"(?:step|iteration|iter)[ :=#]+(\d{1,12})")
+_STEP = lazy.compile(r"(?:step|iteration|iter)[ :=#]+(\d{1,12})")
 
 
 class NonFinite(LineParser):

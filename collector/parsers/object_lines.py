@@ -10,15 +10,15 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_OBJECT = re.compile(r"\{[^{}]{10,1500}\}\s*$")
-_FIGURE = re.compile(
+_OBJECT = lazy.compile(r"\{[^{}]{10,1500}\}\s*$")
+_FIGURE = lazy.compile(
     rf"(?P<quote>[\"'])(?P<key>[A-Za-z_][\w/ .-]{{0,60}})(?P=quote) ?: ?(?P<value>{NUMBER})(?= ?[,}}])"
 )
 _STEPS = ("step", "global_step", "train/step", "train/global_step", "trainer/global_step", "iter", "iteration", "_step")
@@ -28,13 +28,13 @@ _EVAL = ("val_loss", "eval_loss", "val/loss", "eval/loss", "valid_loss", "valid/
 _RATES = ("lr", "learning_rate", "train/lr", "train/learning_rate")
 _NORMS = ("grad_norm", "gnorm", "train/grad_norm", "gradient_norm")
 _TOKENS = ("tokens_per_s", "tokens_per_sec", "tokens_per_second", "tok/s", "tps")
-_HELD_OUT = re.compile(r"(?i)[\"'](?:split|mode|phase|stage|type|event)[\"'] ?: ?[\"'](?:val|valid|validation|eval|evaluation|test|dev)[\"']")  # fmt: skip
-_STEP_KEY = re.compile(r"[\"'](?:\w+/)?_?(?:global_)?(?:step|iter|iteration)[\"'] ?:")
+_HELD_OUT = lazy.compile(r"(?i)[\"'](?:split|mode|phase|stage|type|event)[\"'] ?: ?[\"'](?:val|valid|validation|eval|evaluation|test|dev)[\"']")  # fmt: skip
+_STEP_KEY = lazy.compile(r"[\"'](?:\w+/)?_?(?:global_)?(?:step|iter|iteration)[\"'] ?:")
 # LLaMA-Factory's, mmengine's, fairseq's and voir's.
-_OTHERS = re.compile(r"[\"'](?:current_steps|exp_name|num_updates|task|time_ms|pipe|data_time)[\"']|:::MLL")
+_OTHERS = lazy.compile(r"[\"'](?:current_steps|exp_name|num_updates|task|time_ms|pipe|data_time)[\"']|:::MLL")
 
-_TRAINER = re.compile(r"[\"'](?:grad_norm|learning_rate|epoch)[\"']")
-_EVALUATION = re.compile(r"[\"'](?:eval_runtime|epoch)[\"']")
+_TRAINER = lazy.compile(r"[\"'](?:grad_norm|learning_rate|epoch)[\"']")
+_EVALUATION = lazy.compile(r"[\"'](?:eval_runtime|epoch)[\"']")
 
 
 class ObjectLines(LineParser):

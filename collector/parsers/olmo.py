@@ -14,19 +14,19 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.values import as_json, number, scaled
+from store import lazy
 from store.rows import TrainStep
 
-_HEAD = re.compile(
+_HEAD = lazy.compile(
     r"\[(?P<what>step|batch)=(?P<n>\d{1,18})(?:/(?P<total>\d{1,18}))?(?:,epoch=(?P<epoch>\d{1,18}))?\]:?\s*$"
 )
-_METRIC = re.compile(r"^\s*(?:(?P<part>Train|Eval) )?(?P<key>[A-Za-z][\w/.() -]*?)(?:=|: )(?P<value>\S+)\s*$")
+_METRIC = lazy.compile(r"^\s*(?:(?P<part>Train|Eval) )?(?P<key>[A-Za-z][\w/.() -]*?)(?:=|: )(?P<value>\S+)\s*$")
 _LOSSES = ("train/CrossEntropyLoss", "train/CE loss", "loss/train/total", "loss/train/loss", "train/loss")
 _GRADS = ("optim/total_grad_norm", "optim/total grad norm")
 _RATES = ("optim/learning_rate_group0", "optim/LR (group 0)", "optim/LR")

@@ -14,20 +14,20 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_EPOCH = re.compile(r"\b[Ee]poch[:=] ?\[?(?P<epoch>\d{1,9})(?:/(?P<epochs>\d{1,9}))?\]?")
-_STEP = re.compile(r"\b(?P<word>global_step|iter|step)[:=] ?(?P<n>\d{1,12})(?:/(?P<total>\d{1,12}))?(?![\d.])")
-_BATCH = re.compile(r"[Ee]poch: \[\d{1,9}\] \[ *(?P<n>\d{1,12})/(?P<total>\d{1,12})\]")
-_PAIR = re.compile(rf"(?<![\w/])(?P<key>[A-Za-z_]\w*)[:=] ?(?P<value>{NUMBER})(?![\w:/])")
-_NOT = re.compile(r"\b(?:END|valid|eval|EVAL|test|TEST)\b")
+_EPOCH = lazy.compile(r"\b[Ee]poch[:=] ?\[?(?P<epoch>\d{1,9})(?:/(?P<epochs>\d{1,9}))?\]?")
+_STEP = lazy.compile(r"\b(?P<word>global_step|iter|step)[:=] ?(?P<n>\d{1,12})(?:/(?P<total>\d{1,12}))?(?![\d.])")
+_BATCH = lazy.compile(r"[Ee]poch: \[\d{1,9}\] \[ *(?P<n>\d{1,12})/(?P<total>\d{1,12})\]")
+_PAIR = lazy.compile(rf"(?<![\w/])(?P<key>[A-Za-z_]\w*)[:=] ?(?P<value>{NUMBER})(?![\w:/])")
+_NOT = lazy.compile(r"\b(?:END|valid|eval|EVAL|test|TEST)\b")
 # Up to 0.13: the trainer's own line (the mean of the pass, and that since the last line), and the handler that its book shows.
-_FIRST = re.compile(
+_FIRST = lazy.compile(
     rf"\bBatch=(?P<batch>\d{{1,12}}) samples=\d{{1,15}} AvgCost={NUMBER} CurrentCost=(?P<loss>{NUMBER})"
     rf"|\b[Pp]ass:? (?P<epoch>\d{{1,9}}), Batch:? (?P<n>\d{{1,12}}), (?:Train)?Cost:? (?P<cost>{NUMBER})(?![\w%])"
 )

@@ -9,13 +9,13 @@ EXAMPLE thread '<unnamed>' panicked at src/tokenizer.rs:12:3: index out of bound
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.shapes import LOG_LINE, detail, strip_label
+from store import lazy
 
 NAMES: dict[str, str] = {
     "RustPanic": "a thread of Rust code panicked (detail.thread)",
@@ -27,41 +27,43 @@ NAMES: dict[str, str] = {
     "ThreadsRefused": "an OpenMP runtime got no more threads and ends the process: GNU's, LLVM's and Intel's",
 }
 
-_OLD = re.compile(r"thread '(?P<thread>[^']*)' (?:\(\d+\) )?panicked at [‘'](?P<text>.*)[’'], (?P<place>\S+:\d+:\d+)")
-_NEW = re.compile(r"thread '(?P<thread>[^']*)' (?:\(\d+\) )?panicked at (?P<place>[^\s':]+:\d+:\d+):?\s*(?P<text>.*)$")
-_CHECK = re.compile(
+_OLD = lazy.compile(r"thread '(?P<thread>[^']*)' (?:\(\d+\) )?panicked at [‘'](?P<text>.*)[’'], (?P<place>\S+:\d+:\d+)")
+_NEW = lazy.compile(
+    r"thread '(?P<thread>[^']*)' (?:\(\d+\) )?panicked at (?P<place>[^\s':]+:\d+:\d+):?\s*(?P<text>.*)$"
+)
+_CHECK = lazy.compile(
     r"(?:^F(?:20\d\d)?\d{4} .{0,60}?|\bF (?:external/|tensorflow/|\./)?)(?P<place>[\w./-]+\.(?:cc|cpp|h|cu):\d+)\] (?P<text>(?:Check failed|Non-OK-status|CHECK).{1,600})"
 )
 # glog and absl end the process after an F line. Of those about other processes the families have rows of their own.
-_FATAL = re.compile(
+_FATAL = lazy.compile(
     r"(?:^F(?:20\d\d)?\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ |^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d+: F )(?P<place>[\w./-]+\.(?:cc|cpp|h|cu):\d+)\] (?P<text>\S.{0,600})"
 )
 # The level as a word, which easylogging and its kin print.
-_SPELLED = re.compile(
+_SPELLED = lazy.compile(
     r"^.{0,60}\bFATAL\b[\]:| ]{1,4}(?P<place>[\w./-]+\.(?:cc|cpp|cxx|hpp|h|cuh|cu):\d+)[\]:) ]{1,4}(?P<text>\S.{0,600})"
 )
-_OTHERS = re.compile(
+_OTHERS = lazy.compile(
     r"Terminating process because|[Hh]eartbeat|[Cc]oordinat|[Tt]ime[ds]? ?out|another (?:task|process|rank)|\b[Pp]eer\b|[Rr]endezvous|\bECC\b"
 )
-_GONE = re.compile(
+_GONE = lazy.compile(
     r"\b(?:Unavailable|UNAVAILABLE|Aborted|ABORTED|Cancelled|CANCELLED): |Socket closed|Connection reset"
 )
-_KALDI = re.compile(
+_KALDI = lazy.compile(
     r"^\s*(?:ERROR|ASSERTION_FAILED) \([\w.-]{1,80}(?:\[[^\]]{0,60}\])?:[^)]{0,120}?\(\):(?P<place>[\w./-]+:\d+)\) (?P<text>\S.{0,800})"
 )
-_RESTORE = re.compile(
+_RESTORE = lazy.compile(
     r"OP_REQUIRES failed at (?P<place>(?:\w*/)*save_restore\w*\.cc:\d+) ?: (?P<text>(?:Not found|NOT_FOUND|Data loss|DATA_LOSS|Invalid argument|INVALID_ARGUMENT): .{1,600})"
 )
-_LIBRARY = re.compile(
+_LIBRARY = lazy.compile(
     r"^\s*(?:Could not load library (?P<a>lib\S+?\.so\S*?)\. Error: |Unable to load any of \{(?P<b>lib[^}]{1,200})\})(?P<text>.{0,400})"
 )
 # Memory that ran out is told by a parser of its own.
-_CALL = re.compile(
+_CALL = lazy.compile(
     r"^\s*(?:C[Uu][Dd][Aa] )?[Ee]rror:? (?!out of memory)(?P<text>[a-z][\w ,.'()/-]{5,160}?) at line (?P<at>\d{1,5}) in file "
     r"(?P<place>\S(?:.{0,200}\.cuh?|.{0,120}\bcsrc\W.{0,80}\.(?:c|cc|cpp)))\s*$"
 )
 # OpenBLAS says the like and goes on.
-_THREADS = re.compile(
+_THREADS = lazy.compile(
     r"^\s*(?:libgomp: Thread creation failed: .{1,200}|OMP: Error #\d+: .{0,80}unable to allocate necessary resources for OMP thread.{0,40})$"
 )
 

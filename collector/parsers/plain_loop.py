@@ -21,30 +21,33 @@ from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.epoch_lines import EpochLines
 from collector.parsers.shapes import fielded
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_STEP = re.compile(
+_STEP = lazy.compile(
     r"(?:^|[\])>:,] |- |\.py:\d{1,5} |\b(?:INFO|DEBUG) )\s*(?:step|iter|iteration|batch)s?[ :=]{0,2}\[?(\d{1,9}) ?/ ?(\d{1,9})\]?(?=[\s:,;\])]|$)",
     re.I,
 )
-_LOSS = re.compile(rf"(?<![\w/-])(?:train[_ ])?loss ?[:= ] ?({NUMBER})(?![\w%.])", re.I)
-_GRAD = re.compile(rf"(?<![\w/-])(?:grad(?:ient)?[_ ]?norm|gnorm) ?[:= ] ?({NUMBER})", re.I)
-_RATE = re.compile(rf"(?<![\w/-])(?:lr|learning[_ ]rate) ?[:= ] ?({NUMBER})", re.I)
-_EPOCH = re.compile(r"(?<![\w/-])epoch[ :=]{0,2}\[?(\d{1,6}(?:\.\d+)?)(?: ?/ ?(\d{1,6}))?", re.I)
-_SPEED = re.compile(rf"((?>{NUMBER})) ?(tok(?:ens)?|img|images|imgs|samples?|seqs?|it)/s(?:ec)?\b", re.I)
-_TIME = re.compile(rf"((?>{NUMBER})) ?(ms|s)/(?:step|it|iter)\b", re.I)
+_LOSS = lazy.compile(rf"(?<![\w/-])(?:train[_ ])?loss ?[:= ] ?({NUMBER})(?![\w%.])", re.I)
+_GRAD = lazy.compile(rf"(?<![\w/-])(?:grad(?:ient)?[_ ]?norm|gnorm) ?[:= ] ?({NUMBER})", re.I)
+_RATE = lazy.compile(rf"(?<![\w/-])(?:lr|learning[_ ]rate) ?[:= ] ?({NUMBER})", re.I)
+_EPOCH = lazy.compile(r"(?<![\w/-])epoch[ :=]{0,2}\[?(\d{1,6}(?:\.\d+)?)(?: ?/ ?(\d{1,6}))?", re.I)
+_SPEED = lazy.compile(rf"((?>{NUMBER})) ?(tok(?:ens)?|img|images|imgs|samples?|seqs?|it)/s(?:ec)?\b", re.I)
+_TIME = lazy.compile(rf"((?>{NUMBER})) ?(ms|s)/(?:step|it|iter)\b", re.I)
 # How long the step took by name, and how much of that was waiting for data.
-_TOOK = re.compile(rf"(?<![\w/-])(?:step|iter(?:ation)?|batch)[_ ]time ?[:= ] ?((?>{NUMBER})) ?(ms|s)?(?![\w/])", re.I)
-_WAITED = re.compile(
+_TOOK = lazy.compile(
+    rf"(?<![\w/-])(?:step|iter(?:ation)?|batch)[_ ]time ?[:= ] ?((?>{NUMBER})) ?(ms|s)?(?![\w/])", re.I
+)
+_WAITED = lazy.compile(
     rf"(?<![\w/-])(?:data(?:[_ ]?load(?:ing|er)?)?|load(?:er|ing)?)[_ ](?:time|wait) ?[:= ] ?((?>{NUMBER})) ?(ms|s)?(?![\w/])",
     re.I,
 )
 # A line that is nothing but pairs, `episode=4 step=312 reward=646.0 loss=0.41`: a step and a loss among three or more.
-_PAIRS = re.compile(rf"(?:\S{{1,40}} ){{0,3}}(?:[A-Za-z_]\w{{0,30}}=(?:{NUMBER}|[\w./+-]{{1,30}}),?\s*){{3,40}}")
-_PAIR = re.compile(rf"(?<![\w.])(?P<key>[A-Za-z_]\w{{0,30}})=(?P<value>{NUMBER})(?=[,\s]|$)")
+_PAIRS = lazy.compile(rf"(?:\S{{1,40}} ){{0,3}}(?:[A-Za-z_]\w{{0,30}}=(?:{NUMBER}|[\w./+-]{{1,30}}),?\s*){{3,40}}")
+_PAIR = lazy.compile(rf"(?<![\w.])(?P<key>[A-Za-z_]\w{{0,30}})=(?P<value>{NUMBER})(?=[,\s]|$)")
 _STEP_KEYS = ("global_step", "step", "steps", "iter", "iteration", "it", "update")
 _LOSS_KEYS = ("loss", "train_loss")
 # Framework lines that carry the same words have parsers of their own.
-_OTHERS = re.compile(r"elapsed time per iteration|\bmfu\b|it/s, |ETA|eta:")
+_OTHERS = lazy.compile(r"elapsed time per iteration|\bmfu\b|it/s, |ETA|eta:")
 
 
 class PlainLoop(LineParser):

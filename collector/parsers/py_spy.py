@@ -14,15 +14,16 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
+from store import lazy
 
 NAMES: dict[str, str] = {"host_stack": "where the main thread of a process stood when it was looked at"}
 
-_PROCESS = re.compile(r"(?P<before>.{0,200}?)\bProcess (?P<pid>\d{1,10}): \S")
-_THREAD = re.compile(
+_PROCESS = lazy.compile(r"(?P<before>.{0,200}?)\bProcess (?P<pid>\d{1,10}): \S")
+_THREAD = lazy.compile(
     r'\s*Thread (?:0x[0-9A-Fa-f]+|\d+) \((?:idle|active)[^)]{0,40}\)(?:: "(?P<name>[^"]{0,200})")?\s*$'
 )
-_FRAME = re.compile(r"\s+(?P<frame>[^\s(][^()]{0,200} \([^()\s][^()]{0,300}:\d+\))\s*$")
-_RANK = re.compile(r"\brank[ _:=#]{0,3}(?P<rank>\d{1,6})\b", re.IGNORECASE)
+_FRAME = lazy.compile(r"\s+(?P<frame>[^\s(][^()]{0,200} \([^()\s][^()]{0,300}:\d+\))\s*$")
+_RANK = lazy.compile(r"\brank[ _:=#]{0,3}(?P<rank>\d{1,6})\b", re.IGNORECASE)
 _FRAMES, _MORE = 8, 60
 """Frames that are told, and lines that are looked at behind a dump's first one, and behind each of its parts."""
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.frames import Frame, is_installed
 from collector.parsers.shapes import detail
+from store import lazy
 
 _TYPE = r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:\([\w., ]*\))?"
 _LAST = "Error|Exception|Interrupt|Violation|Exceeded|Expired|NotFound|Unavailable"
@@ -24,17 +25,17 @@ _LOWER = r"(?:cv2|struct|zlib|binascii|socket|select)\.(?:error|timeout)"
 _ENDING = (
     rf"(?:(?:[A-Za-z_]\w*\.)+Error|{_LOWER}|(?:[A-Za-z_]\w*\.)*(?:_?[A-Z]\w*(?:{_LAST})|{_WHOLE}))(?:\([\w., ]+\))?"
 )
-RAISED = re.compile(rf"(?P<name>{_TYPE})(?::(?: (?P<text>.*))?)?\s*$")
-LONE = re.compile(rf"\s*(?P<name>{_ENDING})(?:: (?P<text>\S.*)|:?)\s*$")
-LOGGED = re.compile(
+RAISED = lazy.compile(rf"(?P<name>{_TYPE})(?::(?: (?P<text>.*))?)?\s*$")
+LONE = lazy.compile(rf"\s*(?P<name>{_ENDING})(?:: (?P<text>\S.*)|:?)\s*$")
+LOGGED = lazy.compile(
     rf"^(?P<prefix>.{{1,160}}?(?:[\]\s:|-]|:\d\d(?:[.,]\d{{1,9}})?Z?) )(?P<name>{_ENDING}): (?P<text>\S.*)$"
 )
-GLUED = re.compile(rf"(?:it/s|s/it|[\w?]\]|\)|^)(?P<name>{_ENDING}|Exception): (?P<text>\S.*)$")
+GLUED = lazy.compile(rf"(?:it/s|s/it|[\w?]\]|\)|^)(?P<name>{_ENDING}|Exception): (?P<text>\S.*)$")
 # An exception whose text is the traceback of another, told whole.
-CARRIES = re.compile(rf"(?P<name>{_ENDING}): Traceback \(most recent call last\):\s*$")
+CARRIES = lazy.compile(rf"(?P<name>{_ENDING}): Traceback \(most recent call last\):\s*$")
 # A library or a program that caught what follows says so in the line before: what failed, and what it does instead. The word
 # that it tries again does not count: the last of the tries ends in what follows.
-CAUGHT = re.compile(
+CAUGHT = lazy.compile(
     r"Could not load [\w-]+ native library|"
     r"Retry attempt failed:$|"  # of wandb's uploads, which it repeats for days beside the training
     r"(?=.*\b(?:error|fail(?:s|ed|ure)?|could not|cannot|can't|unable|exception)\b)"
@@ -52,25 +53,25 @@ CAUGHT_ANCHORS = (
     "Retry attempt failed",
 )
 # torch_npu prints the runtime's codes as further lines of its message, the first with a prefix like a logger's.
-GOES_ON = re.compile(r"\s*(?:\[ERROR\] \d{4}-\d\d-\d\d-[\d:]+ \(PID:|E[A-Z][\dA-Z]\d{3,4}: )")
+GOES_ON = lazy.compile(r"\s*(?:\[ERROR\] \d{4}-\d\d-\d\d-[\d:]+ \(PID:|E[A-Z][\dA-Z]\d{3,4}: )")
 # Types whose text has more than one paragraph: only for them does a blank line not end the message.
-PARAGRAPHS = re.compile(
+PARAGRAPHS = lazy.compile(
     r"huggingface_hub|datasets\.|RepoError|RepositoryNotFound|EntryNotFound|HTTPError|DatasetGeneration|OSError"
     r"|ValidationError|_dynamo|BackendCompilerFailed|tensorflow\.|Graph execution|ConfigComposition|RayTaskError|jaxlib"
 )
 # The report of Paddle's signal handler, laid out as that of an exception: the line below it that names the signal says it all.
-_SIGNAL_REPORT = re.compile(r"(?:^`.{1,80}`|\(.{1,80}\)) is detected by the operating system\.")
+_SIGNAL_REPORT = lazy.compile(r"(?:^`.{1,80}`|\(.{1,80}\)) is detected by the operating system\.")
 MAX_TEXT = 2000
-_TYPICAL = re.compile(_ENDING)
-_FAILED = re.compile(rf"(?i:error|fail|could not|cannot|can't|unable|exception|traceback)|{_LAST}|{_WHOLE}|\", line ")
-_RAISE = re.compile(r"raise (?P<name>[\w.]{1,200})\((?:[frb]{0,2}[\"'](?P<text>[^\"']{1,300}))?")
+_TYPICAL = lazy.compile(_ENDING)
+_FAILED = lazy.compile(rf"(?i:error|fail|could not|cannot|can't|unable|exception|traceback)|{_LAST}|{_WHOLE}|\", line ")
+_RAISE = lazy.compile(r"raise (?P<name>[\w.]{1,200})\((?:[frb]{0,2}[\"'](?P<text>[^\"']{1,300}))?")
 _MOST_FRAMES = 16
-_PASSES_ON = re.compile(
+_PASSES_ON = lazy.compile(
     r"torch/(?:nn/modules/module\.py in _?(?:wrapped_)?call_impl|nn/modules/module\.py in __call__|utils/_contextlib\.py in )"
     r"|torch/autograd/grad_mode\.py in decorate|accelerate/utils/operations\.py in |contextlib\.py in inner"
     r"|torch/nn/modules/container\.py in forward|torch/_dynamo/(?:eval_frame|external_utils)\.py in "
 )
-_CARRIES = re.compile(r"RayTaskError\((?P<name>[\w.]{1,200})\)$")
+_CARRIES = lazy.compile(r"RayTaskError\((?P<name>[\w.]{1,200})\)$")
 
 
 @dataclass(slots=True)

@@ -10,20 +10,20 @@ EXAMPLE pdsh@n1: n2: ssh exited with exit code 255
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import strip_label
+from store import lazy
 
 NAMES: dict[str, str] = {
     "remote_start_failed": "launcher_event: ssh, or the daemon that a launcher starts by it, did not come up on a host",
     "lost_daemon": "launcher_event: the connection to a host broke, over which a launcher had started processes there",
 }
 
-_REASON = re.compile(
+_REASON = lazy.compile(
     r"^(?:(?P<label>[\w.-]{1,80}): )?(?P<text>Host key verification failed\."
     r"|(?:[\w.-]{1,80}@)?(?:[\w.-]{1,80}: )?Permission denied \([\w,-]{3,120}\)\."
     r"|ssh: connect to host (?P<host>\S{1,80}) port \d{1,5}: .{3,80}"
@@ -32,14 +32,14 @@ _REASON = re.compile(
     r"|.{0,200}\b(?:orted|prted): (?:[Cc]ommand not found|No such file or directory).{0,20})\s*$"
 )
 _SHELLS = frozenset({"bash", "sh", "dash", "zsh", "ksh", "csh", "tcsh"})
-_PDSH = re.compile(r"^pdsh@[\w.-]{1,80}: (?P<host>[\w.-]{1,80}): ssh exited with exit code 255\s*$")
-_HOSTFILE = re.compile(r"Using hostfile at \S{1,400} but host=(?P<host>\S{1,80}) was not reachable via ssh")
-_HOROVOD = re.compile(r"\b[Ss][Ss][Hh] (?:was )?not successful for host (?P<host>[\w.-]{1,80}):")
-_BROKE = re.compile(
+_PDSH = lazy.compile(r"^pdsh@[\w.-]{1,80}: (?P<host>[\w.-]{1,80}): ssh exited with exit code 255\s*$")
+_HOSTFILE = lazy.compile(r"Using hostfile at \S{1,400} but host=(?P<host>\S{1,80}) was not reachable via ssh")
+_HOROVOD = lazy.compile(r"\b[Ss][Ss][Hh] (?:was )?not successful for host (?P<host>[\w.-]{1,80}):")
+_BROKE = lazy.compile(
     r"^(?:(?P<label>[\w.-]{1,80}): )?(?P<text>client_loop: send disconnect: .{3,60}|Connection to (?P<host>\S{1,80}) closed(?: by remote host)?\."
     r"|Timeout, server (?P<host2>\S{1,80}) not responding\.|(?:packet_write_wait|ssh_dispatch_run_fatal): .{3,120})\s*$"
 )
-_DAEMON = re.compile(
+_DAEMON = lazy.compile(
     r"^(?:[OP]RTE was unable to (?:reliably )?start one or more daemons|An [OP]R+TE daemon has unexpectedly failed after launch)"
 )
 _NEAR = 40

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.shapes import detail, strip_label, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "timeout": "start-up gave up waiting (timeout_ms; joined of world_size where printed)",
@@ -32,19 +33,19 @@ NAMES: dict[str, str] = {
     "dist_init": "banner: distributed initialisation (rank, world_size, detail.address)",
 }
 
-_PEER = re.compile(
+_PEER = lazy.compile(
     r"connect to \(?\[?(?P<host>[\w.:%-]+?)\]?(?:, |\]:|:)(?P<port>\d{1,5})\)?|network address(?:es)? of \(?(?P<host2>[^,\s)]+), (?P<port2>\d+)|bind to \[?(?P<host3>[\w.:]+?)\]?:(?P<port3>\d{1,5}) |port: (?P<port4>\d{1,5})\b"
 )
-_ERRNO = re.compile(
+_ERRNO = lazy.compile(
     r"errno: (?P<errno>\d+) - (?P<text>[^).]+)|system error: (?P<errno2>\d+) - (?P<text2>[^)]+)|gai error: (?P<errno3>-?\d+) - (?P<text3>[^)]+)"
 )
 
 # glog's letter or a logger's level; a line that tells of an error as well is two that one stream has put together
-_WARNED = re.compile(r"\s*(?:\[rank\d+\]:)?(?:\[W\d* |W\d{4} |\[?WARN(?:ING)?\b(?!.*\bERROR\b))")
-_MESH = re.compile(r"[Gg]loo connectFullMesh failed")
+_WARNED = lazy.compile(r"\s*(?:\[rank\d+\]:)?(?:\[W\d* |W\d{4} |\[?WARN(?:ING)?\b(?!.*\bERROR\b))")
+_MESH = lazy.compile(r"[Gg]loo connectFullMesh failed")
 _Rule = tuple[str, str, re.Pattern[str]]
 _TABLE: tuple[_Rule, ...] = tuple(
-    (name, severity, re.compile(pattern))
+    (name, severity, lazy.compile(pattern))
     for name, severity, pattern in (
         ("timeout", "error", r"client socket has timed out after (?P<limit>\d+) ?(?P<unit>ms|s)?"),
         ("timeout", "error", r"Timed out after (?P<limit>\d+) (?P<unit>s)econds waiting for (?:clients|workers)\. (?P<joined>\d+)/(?P<size>\d+) (?:clients|workers) joined"),
@@ -80,7 +81,7 @@ _TABLE: tuple[_Rule, ...] = tuple(
 )  # fmt: skip
 
 _BANNER: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(pattern)
+    lazy.compile(pattern)
     for pattern in (
         r"\| distributed init \(rank (?P<rank>\d+)(?:, gpu (?P<gpu>\d+))?\): ?(?P<address>\S+)?",
         r"(?:Initializing distributed|initializing ddp): GLOBAL_RANK: (?P<rank>\d+), MEMBER: \d+/(?P<size>\d+)",

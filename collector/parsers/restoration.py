@@ -10,19 +10,19 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_HEAD = re.compile(
+_HEAD = lazy.compile(
     rf"[\[<]epoch: {{0,8}}(?P<epoch>\d{{1,7}}), iter: {{0,12}}(?P<iter>\d[\d,]{{0,15}}), lr:\(?(?P<lr>{NUMBER})"
     rf"(?:,? ?{NUMBER}){{0,8}},?\)?[\]>](?: \[eta: [^\]]{{1,60}}time \(data\): (?P<time>{NUMBER}) \((?P<data>{NUMBER})\)\])?(?P<rest> .+)$"
 )
-_PAIR = re.compile(rf"(?<=\s)(?P<key>[A-Za-z_][\w/.-]{{0,40}}): (?P<value>{NUMBER})(?=\s|$)")
-_LOSS = re.compile(r"(?i)^l_|loss|^l\d?$")
+_PAIR = lazy.compile(rf"(?<=\s)(?P<key>[A-Za-z_][\w/.-]{{0,40}}): (?P<value>{NUMBER})(?=\s|$)")
+_LOSS = lazy.compile(r"(?i)^l_|loss|^l\d?$")
 
 
 class Restoration(LineParser):

@@ -9,14 +9,14 @@ EXAMPLE
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import as_json
+from store import lazy
 
-_EPOCH = re.compile(
+_EPOCH = lazy.compile(
     r"fps step: \d+(?:\.\d+)? fps step and policy inference: \d+(?:\.\d+)? fps total: (?P<fps>\d{1,12}(?:\.\d{1,6})?)"
     r"(?: epoch: (?P<epoch>\d{1,9})(?:/(?P<of>\d{1,9}))?)?(?: frames: (?P<frames>\d{1,15}))?"
 )

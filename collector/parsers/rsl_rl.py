@@ -24,10 +24,11 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_HEAD = re.compile(r"^\W*Learning iteration (?P<at>\d{1,12})(?:/(?P<total>\d{1,12}))?\W*$")
-_CELL = re.compile(rf"^\s*(?P<key>[A-Z][\w/ ()-]{{1,60}}): +(?P<value>{NUMBER})(?P<unit> ?(?:steps/s|s))?(?=[\s(]|$)")
-_RULE = re.compile(r"^\s*-{20,}\s*$|^\s*#{20,}\s*$")
+_HEAD = lazy.compile(r"^\W*Learning iteration (?P<at>\d{1,12})(?:/(?P<total>\d{1,12}))?\W*$")
+_CELL = lazy.compile(rf"^\s*(?P<key>[A-Z][\w/ ()-]{{1,60}}): +(?P<value>{NUMBER})(?P<unit> ?(?:steps/s|s))?(?=[\s(]|$)")
+_RULE = lazy.compile(r"^\s*-{20,}\s*$|^\s*#{20,}\s*$")
 _LOSS = ("Value function loss", "Mean value_function loss", "Mean value loss", "Mean value function loss")
 _SURROGATE = ("Surrogate loss", "Mean surrogate loss")
 _KEPT = {
@@ -37,7 +38,7 @@ _KEPT = {
     "Mean entropy loss": "entropy_loss",
     "Mean action noise std": "action_noise_std",
 }
-_TIME = re.compile(r"^\W*Training time: \d+(?:\.\d+)? seconds\s*$")
+_TIME = lazy.compile(r"^\W*Training time: \d+(?:\.\d+)? seconds\s*$")
 _MOST = 200
 """Lines after which a block that does not end is none."""
 

@@ -10,18 +10,18 @@ EXAMPLE
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.raised import LONE
 from collector.parsers.shapes import strip_label
+from store import lazy
 
 NAMES: dict[str, str] = {"ImportError": "for example: the type is the one that the report quotes"}
 
-_OPEN = re.compile(r'ErrorMessage "(?P<rest>.*)$')
-_SHUT = re.compile(r'Command "')
+_OPEN = lazy.compile(r'ErrorMessage "(?P<rest>.*)$')
+_SHUT = lazy.compile(r'Command "')
 _MOST = 40
 """Lines after which a quote that does not end is none."""
 

@@ -16,28 +16,28 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, number
+from store import lazy
 
-_WENET = re.compile(
+_WENET = lazy.compile(
     rf"\b(?P<split>TRAIN|CV) (?:\| ?steps/sec {NUMBER} ?\| ?)?Batch (?P<epoch>\d{{1,9}})/(?P<n>\d{{1,12}}) (?:history )?loss (?P<loss>{NUMBER})"
     rf"(?=[\s,])(?:.{{0,300}}? lr (?P<lr>{NUMBER}))?(?:.{{0,40}}? grad_norm (?P<norm>{NUMBER}))?"
 )
-_KALDI = re.compile(
+_KALDI = lazy.compile(
     rf"\bIter: (?P<n>\d{{1,9}})/(?P<total>\d{{1,9}})\s+Jobs: \d{{1,6}}\s+Epoch: (?P<epoch>{NUMBER})/(?P<epochs>{NUMBER}) \(.{{0,40}}?\blr: (?P<lr>{NUMBER})"
 )
-_MARIAN = re.compile(
+_MARIAN = lazy.compile(
     rf"\bEp\. (?P<epoch>\d{{1,9}})(?:\[[\d.]+\])? : Up\. (?P<n>\d{{1,12}}) : Sen\. [\d,.]+ : Cost (?P<loss>{NUMBER})"
     rf"(?:.{{0,200}}? gNorm (?P<norm>{NUMBER}))?(?:.{{0,40}}?L\.r\. (?P<lr>{NUMBER}))?"
 )
-_TACOTRON = re.compile(
+_TACOTRON = lazy.compile(
     rf"^(?P<split>Train|Validation) loss (?P<n>\d{{1,12}}):? +(?P<loss>{NUMBER})(?: +Grad Norm (?P<norm>{NUMBER}))?(?=\s|$)"
 )
-_TF_NMT = re.compile(
+_TF_NMT = lazy.compile(
     rf"\bstep (?P<n>\d{{1,12}}) (?:lr|learning rate) (?P<lr>{NUMBER}) step-time (?P<each>{NUMBER})s? (?:wps {NUMBER}K )?"
     rf"(?P<name>ppl|perplexity) (?P<loss>{NUMBER})(?: gN (?P<norm>{NUMBER}))?"
 )

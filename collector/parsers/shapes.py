@@ -7,6 +7,8 @@ import re
 import signal
 from typing import Any
 
+from store import lazy
+
 _UNITS = {
     "b": 1,
     "byte": 1,
@@ -49,7 +51,7 @@ _SPOKEN = {
     "bad system call": 31,
 }
 
-_LABEL = re.compile(
+_LABEL = lazy.compile(
     # `docker logs -t` and `kubectl logs --timestamps` put a time with nanoseconds before each line.
     # journald and syslog put the host and the program there, with its process id.
     r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7,9}Z |"
@@ -62,8 +64,8 @@ _LABEL = re.compile(
 
 _LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL|SEVERE|NOTE|EXCEPTION)"
 
-BAR = re.compile(r"\d%\|.{0,400}\| *\d+(?:\.\d+)?[kMG]?/(?:\d|\?).{0,40}\[\d")
-LOG_LINE = re.compile(
+BAR = lazy.compile(r"\d%\|.{0,400}\| *\d+(?:\.\d+)?[kMG]?/(?:\d|\?).{0,40}\[\d")
+LOG_LINE = lazy.compile(
     rf"\s*(?:"
     rf"[\[(]?\d{{4}}[-/]\d\d[-/]\d\d[ T_]\d\d:\d\d|\[?\d\d:\d\d:\d\d|[IWEFDC](?:20\d\d)?\d{{3,4}} \d\d:\d\d|\[[IWEFC]\d* ?\d|\[[IWEF] |"
     rf"\[?{_LEVEL}[\] :|]|(?:[A-Z][a-z]{{2}} )?[A-Z][a-z]{{2}} +\d+ \d\d:\d\d:\d\d|"
@@ -73,7 +75,7 @@ LOG_LINE = re.compile(
     rf"End|Start|Date|Loss|loss)\b|\[ *\d+, +\d+\] |Train(?:ing)? Epoch\b|Test set: |Files already downloaded|Namespace\(|nohup: |\{{'|[\w.-]+:\d+:\d+ \[\d+\] NCCL|frame #\d+|Traceback \(most)"
 )
 """What a line that belongs to no message looks like: the start of another program's or logger's line."""
-MILD_PREFIX = re.compile(r"\s*\[?[WI]\d{4} \d\d:\d\d:\d\d")
+MILD_PREFIX = lazy.compile(r"\s*\[?[WI]\d{4} \d\d:\d\d:\d\d")
 """glog's, and torch's own, before a line that is a warning or less."""
 
 

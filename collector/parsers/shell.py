@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail, strip_label, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "shell_error": "launcher_event: detail.code is command_not_found, no_such_file, permission_denied, not_a_directory, "
@@ -26,13 +27,13 @@ NAMES: dict[str, str] = {
     "PythonStartError": "exception: the interpreter could not initialise itself",
 }
 
-_OPEN = re.compile(
+_OPEN = lazy.compile(
     r"(?:^|\s)(?P<python>\S{0,300}python[\d.]*): can't (?:open|find) (?:file|'__main__' module in) '?(?P<what>[^':]+)'?(?:: \[Errno (?P<errno>\d+)\] (?P<text>.+))?"
 )
-_MODULE = re.compile(
+_MODULE = lazy.compile(
     r"(?:^|\s)(?P<python>\S{0,300}python[\d.]*): (?:No module named (?P<what>\S+)|Error while finding module specification for '(?P<what2>[^']+)')"
 )
-_START = re.compile(
+_START = lazy.compile(
     r"Fatal Python error: (?:init_\w+|Py_Initialize|config_\w+)|Could not find platform independent libraries"
 )
 
@@ -54,12 +55,12 @@ _ERRNO: dict[str, str] = {
     "Network is unreachable": "connection",
 }
 """What the C library says of a failed call, and its code."""
-_TOOL = re.compile(
+_TOOL = lazy.compile(
     r"^\s*(?:/\S{1,200}/)?(?P<tool>cp|mv|ln|rm|rsync|scp|tar|cat|dd|mkdir|rmdir|touch|chmod|chown|chgrp|install|tee|gzip|gunzip|pigz|xz|zstd|zip|unzip"
     r"|bzip2|sort|head|tail|find|ls|du|split|realpath|stat|ssh|sftp): (?P<words>.{0,600}?)(?::| failed:) "
     rf"(?P<errno>{'|'.join(_ERRNO)})(?: \(\d+\))?\s*$"
 )
-_QUOTED = re.compile(r"[‘'`\"](?P<what>[^’'\"`]+)[’'\"]")
+_QUOTED = lazy.compile(r"[‘'`\"](?P<what>[^’'\"`]+)[’'\"]")
 
 _ABROAD: dict[str, tuple[str, ...]] = {
     "command_not_found": (
@@ -91,7 +92,7 @@ def _abroad(code: str, before: str) -> tuple[str, str]:
 
 
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (code, re.compile(pattern))
+    (code, lazy.compile(pattern))
     for code, pattern in (
         ("shared_library", r"(?:^|\s)(?P<what>\S{1,300}): error while loading shared libraries: (?P<lib>[^:]+)"),
         ("glibc", r"version `(?P<what>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)' not found"),
@@ -111,11 +112,11 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("unbound_variable", _WHERE + r"(?P<what>\w+): (?:unbound variable|parameter (?:null or )?not set)"),
     )
 )  # fmt: skip
-_SOFT = re.compile(
+_SOFT = lazy.compile(
     r"\b(?:module|ml|conda|nvidia-smi|scontrol|git|source|ulimit|unset|hostname|nvcc|figlet|tput|clear|_?lmod)$"
 )
 
-_SITE = re.compile(r"prolog|epilog|^/etc/")  # the site's own scripts: their trouble is not the job's
+_SITE = lazy.compile(r"prolog|epilog|^/etc/")  # the site's own scripts: their trouble is not the job's
 
 
 class Shell(LineParser):

@@ -9,13 +9,13 @@ EXAMPLE /var/spool/slurmd/job123/slurm_script: line 12: 12345 Killed            
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.frames import is_installed
 from collector.parsers.shapes import detail, signal_number, strip_label, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "shell": "the shell reports a child that a signal ended (pid and command where printed)",
@@ -31,49 +31,49 @@ _WORDS = (
     "Killed|Terminated|Hangup|Aborted|Segmentation fault|Bus error|Illegal instruction|Floating point exception|Quit"
     "|User defined signal [12]|Trace/breakpoint trap|CPU time limit exceeded|File size limit exceeded|Bad system call"
 )
-_BASH = re.compile(
+_BASH = lazy.compile(
     rf"(?P<script>[^\s:][^:]{{0,300}}): line (?P<line>\d+): +(?P<pid>\d+) (?P<what>{_WORDS})(?P<core> *\(core dumped\))? *(?P<cmd>.*)$"
 )
-_BARE = re.compile(
+_BARE = lazy.compile(
     rf"(?:^|\]|\d[MKk]?B/s)\s*(?P<pid>\[?\d{{3,9}}\]? )?(?P<what>{_WORDS})(?P<core> ?\(core dumped\))?(?:: ?\d+)?\s*$"
 )
-_HANDLER = re.compile(
+_HANDLER = lazy.compile(
     r"(?:\[(?P<host>[\w.-]+):(?P<pid>\d+)(?::\d+:\d+)?\] )?(?:\*\*\* )?(?:Signal: (?P<what>[A-Za-z ]+?) \((?P<number>\d+)\)"
     r"|Caught signal (?P<number2>\d+) \((?P<what2>[^):]+)"
     r"|\*\*\* (?P<sig>SIG\w+) .{0,80}received by PID (?P<pid2>\d+)"
     r"|(?:Program|Thread \d+ .{0,60}) (?:received|terminated with) signal (?P<gdb>SIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL)))"
 )
 # Open MPI's handler names the address below the signal; a log that was cut between the two has the address alone.
-_ADDRESS = re.compile(
+_ADDRESS = lazy.compile(
     r"^\[(?P<host>[\w.-]{1,80}):(?P<pid>\d+)\] (?:\*\*\* )?Failing at address: (?:0x[0-9a-f]+|\(nil\))\s*$"
 )
 # ROCm's runtime ends the process with this word.
-_ROCM = re.compile(
+_ROCM = lazy.compile(
     r"Memory access fault by GPU node-\d+ (?:\(Agent handle: 0x[0-9a-f]+\) )?on address (?:0x[0-9a-f]+|\(nil\))"
 )
-_BOLD = re.compile(r"(?<!\*)\*\*(?!\*)([^*]{1,80})(?<!\*)\*\*(?!\*)")  # a log that was pasted into Markdown
-_FATAL = re.compile(r"(?:Fatal Python error|Windows fatal exception): (?P<what>.{1,300}?)\s*$")
-_FAULT_FRAME = re.compile(r'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,9}) in (?P<where>\S+)')
-_TERMINATE = re.compile(
+_BOLD = lazy.compile(r"(?<!\*)\*\*(?!\*)([^*]{1,80})(?<!\*)\*\*(?!\*)")  # a log that was pasted into Markdown
+_FATAL = lazy.compile(r"(?:Fatal Python error|Windows fatal exception): (?P<what>.{1,300}?)\s*$")
+_FAULT_FRAME = lazy.compile(r'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,9}) in (?P<where>\S+)')
+_TERMINATE = lazy.compile(
     r"terminate called (?:after throwing an instance of '(?P<type>[^']+)'|without an active exception|recursively)"
 )
-_HEAP = re.compile(
+_HEAP = lazy.compile(
     r"^(?:\*\*\* Error in `(?P<prog>[^']+)': )?(?P<what>(?:malloc|free|realloc|munmap_chunk|malloc_consolidate)\(\): \S.*"
     r"|double free or corruption.*|corrupted (?:size vs\. prev_size|double-linked list).*|\*\*\* stack smashing detected \*\*\*.*)$"
 )
-_RECEIVED = re.compile(
+_RECEIVED = lazy.compile(
     r"(?:[Rr]eceived|[Cc]aught|[Hh]andling|[Gg]ot|[Bb]ypassing|[Tt]rapped|[Ii]ntercepted|exiting program after receiving|[Ee]xiting due to|[Ss]topping due to)"
     r"(?: (?:an?|the|Unix|unix|OS|signal:?|auto-requeue signal:?))* ?(?:signal:? )?[(\[]?(?P<sig>(?:Signals\.)?SIG(?:TERM|INT|HUP|USR1|USR2|CONT|QUIT|ABRT|KILL|SEGV|XCPU|XFSZ|ALRM)|USR[12])\b"
     r"|[Hh]andling auto-requeue signal: (?P<number>\d+)|[Rr]eceived signal:? (?P<number2>\d{1,2})\b|[Ss]ignal (?P<number3>\d{1,2}) received"
     r"|\bsignal handler called with signal (?P<number4>\d{1,2})"
     r"|\b(?P<first>SIG(?:TERM|INT|HUP|USR1|USR2|CONT|QUIT|XCPU))(?: \(\d{1,2}\))?(?: signal)?(?: was| has been)? (?:received|caught|trapped)\b"
 )
-_KEYBOARD = re.compile(
+_KEYBOARD = lazy.compile(
     r"Detected KeyboardInterrupt|KeyboardInterrupt detected|(?:\]|it/s|(?<!\$)\s)\^C\s*$|^\^C|[Ii]nterrupted by (?:the )?user|User interrupt|(?:^|[\s:\]])[Kk]eyboard [Ii]nterrupt(?:ed|ion)?(?= ?(?:[.!,:;-]|$|detected|caught|received))"
 )
 # gdb says so when somebody looks into a process with it: the process is stopped, and goes on or not as he likes.
-_DEBUGGER = re.compile(r"(?:Program|Thread \d+ .{0,60}) received signal SIG(?:INT|STOP|TRAP|CONT)\b, ")
-_PREEMPT = re.compile(r"(?i)(?:preempt(?:ion|ed)|requeu(?:e|ing)|walltime|time limit|wall[- ]clock)")
+_DEBUGGER = lazy.compile(r"(?:Program|Thread \d+ .{0,60}) received signal SIG(?:INT|STOP|TRAP|CONT)\b, ")
+_PREEMPT = lazy.compile(r"(?i)(?:preempt(?:ion|ed)|requeu(?:e|ing)|walltime|time limit|wall[- ]clock)")
 
 
 class Signals:

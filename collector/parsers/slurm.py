@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.shapes import detail, signal_number, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "cancelled": "CANCELLED AT with no reason or one not listed here (detail.due_to): scancel, a failed step, an operator",
@@ -53,12 +54,12 @@ NAMES: dict[str, str] = {
     "other": "any other error line of srun, slurmstepd, sbatch or salloc",
 }
 
-_CANCEL = re.compile(
+_CANCEL = lazy.compile(
     r"\*\*\* (?P<kind>HetJob|HET ?JOB|JOB|STEP) (?P<id>[\w.+\[\]<>-]+)(?: STEPD TERMINATED)?(?:\s+ON\s+(?P<node>[\w.-]+))?"
     r"\s+(?:(?:(?P<verb>CANCELLED|FAILED|KILLED|SIGNALED|EXCEEDED)\s+)?AT\s+(?P<time>[\dT:-]{8,25})|CANCELLED(?=\s+DUE [Tt][Oo]))"
     r"(?:\s+DUE [Tt][Oo]\s*(?P<why>[^*]*?))?\s*(?P<end>\*\*\*|$)"
 )
-_OPENING = re.compile(r"\*\*\* (?:HetJob|HET ?JOB|JOB|STEP) [\w.+\[\]<>-]+ ")
+_OPENING = lazy.compile(r"\*\*\* (?:HetJob|HET ?JOB|JOB|STEP) [\w.+\[\]<>-]+ ")
 _REASONS = (
     ("TIME LIMIT", "time_limit"),
     ("PREEMPTION", "preempted"),
@@ -69,15 +70,15 @@ _REASONS = (
     ("NOT ENDING WITH SIGNALS", "unkillable"),
 )
 # Slurm before 2.4 named the node last, and the one that failed within the reason.
-_OLD_NODE = re.compile(r"(?:^|\s)(?:NODE (?P<failed>[\w.-]+) FAILURE|on (?P<on>[\w.-]+)$)")
-_SPEAKER = re.compile(
+_OLD_NODE = lazy.compile(r"(?:^|\s)(?:NODE (?P<failed>[\w.-]+) FAILURE|on (?P<on>[\w.-]+)$)")
+_SPEAKER = lazy.compile(
     r"(?P<who>(?:s|yh)run|slurmstepd|(?:s|yh)batch|(?:s|yh)alloc|slurmd|sbcast)(?:-[\w.-]+|\[[\w.-]+\])?(?: +0x[0-9a-f]{4,16})?: (?:(?P<level>error|fatal|warning): )?(?P<text>.+)$"
 )
-_TASK = re.compile(r"(?:(?P<host>[\w.\[\],-]+): )?tasks? (?P<tasks>[\d,\s-]+): (?P<what>.+?)\s*$")
-_ID = re.compile(r"(?:StepId=|step |job |JobId=|Job )(?P<id>\d+(?:_\d+)?(?:\+\d+)?(?:\.\w+)?)")
+_TASK = lazy.compile(r"(?:(?P<host>[\w.\[\],-]+): )?tasks? (?P<tasks>[\d,\s-]+): (?P<what>.+?)\s*$")
+_ID = lazy.compile(r"(?:StepId=|step |job |JobId=|Job )(?P<id>\d+(?:_\d+)?(?:\+\d+)?(?:\.\w+)?)")
 
 _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
-    (re.compile(pattern), name, severity)
+    (lazy.compile(pattern), name, severity)
     for pattern, name, severity in (
         (r"(?:Task launch for|Application launch failed).{0,200}(?:Zero Bytes were transmitted|Invalid Protocol Version|header lengths)", "launch_failed", "fatal"),
         (r"container_p_join|PredictCost|Zero Bytes were transmitted|slurm_(?:receive|unpack)_msg|_accept_msg_connection|eio_"
@@ -112,15 +113,15 @@ _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     )
 )  # fmt: skip
 # submitit's handler knows the scheduler's signal and compares the clock with the limit that it asked for.
-_SUBMITIT = re.compile(
+_SUBMITIT = lazy.compile(
     r"Caught signal SIG(?P<signal>\w+) on (?P<node>[\w.-]+): this job is (?P<case>preempted|timed-out)"
 )
 # Since 23.11 slurmstepd writes its errors to the job's output with a time and without its name.
-_STEPD = re.compile(
+_STEPD = lazy.compile(
     r"^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?\](?P<who>) (?P<level>error): (?P<text>(?:execve\(\): |[Cc]ouldn't chdir to |[Cc]ould not open std(?:out|err|in) file|IO setup failed: ).+)$"
 )
 # seff's summary, which a job script may print or a mail carries.
-_SEFF = re.compile(
+_SEFF = lazy.compile(
     r"^\s*State: (?P<state>TIMEOUT|PREEMPTED|NODE_FAIL|DEADLINE|BOOT_FAIL|CANCELLED(?=.*\(exit code))(?: \(exit code \d+\))?\s*$"
 )
 _SEFF_NAMES = {
@@ -132,7 +133,7 @@ _SEFF_NAMES = {
     "CANCELLED": "cancelled",
 }
 # slurmd's only line in the output of a batch job that it did not start.
-_PROLOG = re.compile(r"\s*Error running slurm (?:task_?)?prolog: \d+\s*$")
+_PROLOG = lazy.compile(r"\s*Error running slurm (?:task_?)?prolog: \d+\s*$")
 # Names whose messages come without "error:"; everything else without it is chatter (srun -v, pyxis's progress).
 _UNLABELLED = {
     "step_aborted",

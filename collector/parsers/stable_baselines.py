@@ -17,15 +17,15 @@ EXAMPLE
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.values import as_json, number, whole
+from store import lazy
 
-_ROW = re.compile(r"^\s*\| *(?P<key>[A-Za-z_][\w/ .()%-]{0,60}?) *\| *(?P<value>[^|]{0,40}?) *\|\s*$")
-_RULE = re.compile(r"^\s*-{12,}\s*$")
+_ROW = lazy.compile(r"^\s*\| *(?P<key>[A-Za-z_][\w/ .()%-]{0,60}?) *\| *(?P<value>[^|]{0,40}?) *\|\s*$")
+_RULE = lazy.compile(r"^\s*-{12,}\s*$")
 _STEPS = ("total_timesteps", "time/total_timesteps", "total timesteps", "steps", "step")
 _MOST = 80
 """Lines after which a table that does not end is none."""

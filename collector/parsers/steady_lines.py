@@ -25,24 +25,25 @@ from collector.parsers.base import Line, LineParser, ParsedRow, Parser
 from collector.parsers.loop_words import NORM, RATE, counts, losses, whole
 from collector.parsers.values import NUMBER, as_json, number
 from collector.parsers.wording import Steps
+from store import lazy
 from store.rows import TrainStep
 
-_HELD_OUT = re.compile(
+_HELD_OUT = lazy.compile(
     r"(?i)(?<![\w./-])(?:val|valid|validation|validating|eval|evaluation|evaluating|test|testing|dev|inference)(?![\w./-])"
 )
 # A bar or a dict, which have parsers of their own; a checkpoint that is told of with the loss it was saved at; a stack's frame.
-_OTHERS = re.compile(
+_OTHERS = lazy.compile(
     r"[{}]|\d%\||[=━]{4}|\.{8}|\[\d+:\d\d[<,]|\d(?:ms|us|s)/(?:step|epoch)\b|consumed|File \"|\b(?i:not|(?:re)?load(?:ed|ing)?|resum(?:ed|ing)|restor(?:ed|ing)|sav(?:ed|ing)|checkpoints?|failed|errors? (?:during|in|at))\b"
 )
 # Both counts in one pair of brackets; behind it may stand figures of parts that are not called losses.
-_BRACKETED = re.compile(
+_BRACKETED = lazy.compile(
     r"^(?:\W{0,3}\d[\d:., T-]{5,30}\W{0,3})?[\[(]\s?epoch:? {0,6}\d{1,9}(?: ?/ {0,6}\d{1,9})?, {1,3}iters?:? {0,8}\d{1,12}(?: ?/ {0,8}\d{1,12})?[,\])].{0,60}",
     re.I,
 )
-_TOTAL = re.compile(rf"[\])] total: ({NUMBER})(?=,)")
-_FIGURE = re.compile(rf"[\s,|)\]][A-Za-z]\w{{0,30}}: {{0,40}}{NUMBER}(?![\w%]|\.\d)")
-_SCORE = re.compile(r"(?i)acc|iou|\bmap\b|psnr|ssim|\bf1|auc|dice|bleu|\bwer\b|recall|precision")
-_DIGITS = re.compile(rf"{NUMBER}|\d+")
+_TOTAL = lazy.compile(rf"[\])] total: ({NUMBER})(?=,)")
+_FIGURE = lazy.compile(rf"[\s,|)\]][A-Za-z]\w{{0,30}}: {{0,40}}{NUMBER}(?![\w%]|\.\d)")
+_SCORE = lazy.compile(r"(?i)acc|iou|\bmap\b|psnr|ssim|\bf1|auc|dice|bleu|\bwer\b|recall|precision")
+_DIGITS = lazy.compile(rf"{NUMBER}|\d+")
 ENOUGH = 3
 ENOUGH_OF_ONE_EPOCH = 100
 """Lines that tell one epoch and losses that differ: a loop, even if its next epoch is never seen."""

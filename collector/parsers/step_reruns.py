@@ -9,18 +9,18 @@ EXAMPLE ERROR:megatron.core.rerun_state_machine:Rank 3, node n07, device 5, iter
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail
+from store import lazy
 
 NAMES: dict[str, str] = {
     "miscomputed": "a step that was run again gave another result: on the same GPU (transient), or on another one (persistent)"
 }
 
-_AT = re.compile(
+_AT = lazy.compile(
     r"Rank (?P<rank>\d{1,7}), node (?P<node>[\w.-]{1,80}), device (?P<gpu>\d{1,3}), iteration #(?P<step>\d{1,12}): (?P<said>.+?)!*$"
 )
 

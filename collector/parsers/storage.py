@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail
+from store import lazy
 
 NAMES: dict[str, str] = {
     "no_space": "No space left on device (ENOSPC)",
@@ -29,18 +30,18 @@ NAMES: dict[str, str] = {
 }
 
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("no_space", re.compile(r"No space left on device|\[Errno 28\]|ENOSPC|not enough disk space|Not enough free disk space|[Dd]isk (?:is )?full")),
-    ("quota", re.compile(r"[Dd]isk quota exceeded|\[Errno 122\]|EDQUOT|[Qq]uota exceeded (?:on|for) ")),
-    ("read_only", re.compile(r"Read-only file system|\[Errno 30\]")),
-    ("stale", re.compile(r"Stale (?:NFS )?file handle|\[Errno 116\]")),
-    ("disconnected", re.compile(r"[Tt]ransport endpoint (?:is not connected|shutdown)|\[Errno 10[78]\]|Cannot send after transport endpoint shutdown")),
-    ("io_error", re.compile(r"Input/output error|\[Errno 5\]|Remote I/O error|\[Errno 121\]")),
-    ("write_failed", re.compile(r"PytorchStreamWriter failed writing|unexpected pos \d+ vs \d+|I/O error: (?:write|Write)|failed to write .{0,80}(?:disk|file system)|requested bytes were written|\bwrote \d+ (?:blocks|bytes|items) instead of \d+|\b(?:only )?\d+ of \d+ bytes (?:were )?written")),
-    ("open_files", re.compile(r"Too many open files|\[Errno 24\]")),
-    ("file_lock", re.compile(r"unable to lock file|[Uu]nable to create file lock|No locks available|\[Errno 37\]|database is locked")),
-    ("timed_out", re.compile(r"\[Errno 110\].{0,120}'/")),
+    ("no_space", lazy.compile(r"No space left on device|\[Errno 28\]|ENOSPC|not enough disk space|Not enough free disk space|[Dd]isk (?:is )?full")),
+    ("quota", lazy.compile(r"[Dd]isk quota exceeded|\[Errno 122\]|EDQUOT|[Qq]uota exceeded (?:on|for) ")),
+    ("read_only", lazy.compile(r"Read-only file system|\[Errno 30\]")),
+    ("stale", lazy.compile(r"Stale (?:NFS )?file handle|\[Errno 116\]")),
+    ("disconnected", lazy.compile(r"[Tt]ransport endpoint (?:is not connected|shutdown)|\[Errno 10[78]\]|Cannot send after transport endpoint shutdown")),
+    ("io_error", lazy.compile(r"Input/output error|\[Errno 5\]|Remote I/O error|\[Errno 121\]")),
+    ("write_failed", lazy.compile(r"PytorchStreamWriter failed writing|unexpected pos \d+ vs \d+|I/O error: (?:write|Write)|failed to write .{0,80}(?:disk|file system)|requested bytes were written|\bwrote \d+ (?:blocks|bytes|items) instead of \d+|\b(?:only )?\d+ of \d+ bytes (?:were )?written")),
+    ("open_files", lazy.compile(r"Too many open files|\[Errno 24\]")),
+    ("file_lock", lazy.compile(r"unable to lock file|[Uu]nable to create file lock|No locks available|\[Errno 37\]|database is locked")),
+    ("timed_out", lazy.compile(r"\[Errno 110\].{0,120}'/")),
 )  # fmt: skip
-_PATH = re.compile(r"'(?P<a>/[^']{1,300})'|\"(?P<b>/[^\"]{1,300})\"|(?:[\w)]: |file |to )(?P<c>/[^\s:'\",]{1,300})")
+_PATH = lazy.compile(r"'(?P<a>/[^']{1,300})'|\"(?P<b>/[^\"]{1,300})\"|(?:[\w)]: |file |to )(?P<c>/[^\s:'\",]{1,300})")
 
 
 class Storage(LineParser):

@@ -16,17 +16,18 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
+from store import lazy
 
 NAMES: dict[str, str] = {
     "straggler": "ranks are slower than the others, by more than the limit that was set",
     "slowed": "ranks are slower than they were themselves",
 }
 
-_LINE = re.compile(
+_LINE = lazy.compile(
     r"STRAGGLER DETECTION WARNING: Some GPUs (?:(?P<rel>have worse relative performance)|performance dropped)\. Affected ranks:"
     r"\D{0,40}(?P<rank>\d{1,7})"
 )
-_MEGATRON = re.compile(
+_MEGATRON = lazy.compile(
     r"\| MnEtpt/Rnk: (?P<least>\d{1,6}\.\d{1,4})TF/(?P<rank>\d{1,7}) \| MxEtpt/Rnk: (?P<most>\d{1,6}\.\d{1,4})TF/\d{1,7}"
 )
 _BEHIND, _ON_END = 2 / 3, 3

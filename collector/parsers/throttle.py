@@ -9,11 +9,11 @@ EXAMPLE         HW Thermal Slowdown           : Active
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
+from store import lazy
 
 NAMES: dict[str, str] = {
     "hw_slowdown": "HW Slowdown",
@@ -30,7 +30,7 @@ _REASONS = {
     "SW Thermal Slowdown": ("sw_thermal", "warning"),
     "SW Power Cap": ("sw_power_cap", "info"),
 }
-_LINE = re.compile(r"^\s*(?P<reason>(?:HW|SW) [A-Za-z ]+?)\s*: Active\s*$")
+_LINE = lazy.compile(r"^\s*(?P<reason>(?:HW|SW) [A-Za-z ]+?)\s*: Active\s*$")
 
 
 class Throttle(LineParser):

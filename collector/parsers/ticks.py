@@ -10,14 +10,14 @@ EXAMPLE
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import as_json, number
+from store import lazy
 
-_TICK = re.compile(
+_TICK = lazy.compile(
     r"(?:^|\s)tick (?P<tick>\d{1,9})\s+kimg (?P<kimg>\d{1,12}(?:\.\d{1,6})?)\s.{0,120}?\ssec/kimg (?P<pace>\d{1,9}(?:\.\d{1,6})?)(?=\s|$)"
 )
 

@@ -9,12 +9,12 @@ EXAMPLE Process finished with exit code 139 (interrupted by signal 11: SIGSEGV)
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail, signal_number, signal_of_exit, strip_label, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "told": "a program says that another one was ended by this signal, or gives an exit status that means it",
@@ -31,29 +31,29 @@ _ZSH = {
     "illegal hardware instruction": 4,
     "floating point exception": 8,
 }
-_LEFT = re.compile(
+_LEFT = lazy.compile(
     r"\s*(?:srun|slurmstepd|sbatch)\b|ProcessExitedException|CalledProcessError|that process rank|DataLoader worker|local_rank"
     r"|sigkill_handler|[Ss]ending .{0,40}signal|Worker exit (?:type|detail)"
 )
-_BY = re.compile(
+_BY = lazy.compile(
     r"(?i:\b(?:terminated|killed|interrupted|ended|stopped|exited|died|crashed|aborted|failed)(?: \w+ly)? (?:by|with|due to|on|from|via)"
     r" (?:an? )?(?:fatal |deadly |termination )?signal(?: termination)?:? ?[#(]?)(?P<sig>SIG[A-Z]+\d?|\d{1,2})\b"
 )
-_STATUS = re.compile(
+_STATUS = lazy.compile(
     r"(?i:\b(?:exit(?:s|ed)?|finished|ended|failed|terminated|completed|returned|died|error)\b.{0,50}?"
     r"(?<![A-Za-z])(?:exit ?|return ?)?(?:code|status)(?: of)? ?[:=]? ?\(?)(?P<code>-?\d{1,10})(?!\w|\.\d|%)"
     r"|\bexited with (?P<plain>-?\d{1,10})(?!\w|\.\d|%)|\*\*\* \[.{1,200}\] Error (?P<make>\d{3})\b"
 )
-_NUMBERS = re.compile(r"\b[0-9a-f]*\d[0-9a-f]*\b|[\d:.,TZ-]*\d[\d:.,TZ-]*")
-_NOTICE = re.compile(
+_NUMBERS = lazy.compile(r"\b[0-9a-f]*\d[0-9a-f]*\b|[\d:.,TZ-]*\d[\d:.,TZ-]*")
+_NOTICE = lazy.compile(
     r"(?:zsh: |\[\d+\] *[+-]? +(?:\d{2,9} +)?)(?P<word>killed|segmentation fault|bus error|abort|illegal hardware instruction"
     r"|floating point exception|Killed|Segmentation fault|Bus error|Aborted|Illegal instruction|Floating point exception)"
     r"(?P<core> +\(core dumped\))?(?: {2,}(?P<cmd>\S.*)|\s*| (?P<cmd2>\S.*))$"
 )
-_JULIA = re.compile(r"(?:\[\d+\] )?signal (?:\((?P<n>\d{1,2})(?:\.\d+)?\)|(?P<n2>\d{1,2}) \(-?\d+\)): [A-Z][a-z]+")
-_ABSL = re.compile(r"\*\*\* (?P<sig>SIG[A-Z]+) received at time=")
-_LIBCPP = re.compile(r"libc\+\+abi(?:\.dylib)?: terminating")
-_ASSERT = re.compile(r"[\w./+-]{1,200}: [\w./+-]{1,200}:\d+: .{1,500}: Assertion `.{1,500}' failed\.?$")
+_JULIA = lazy.compile(r"(?:\[\d+\] )?signal (?:\((?P<n>\d{1,2})(?:\.\d+)?\)|(?P<n2>\d{1,2}) \(-?\d+\)): [A-Z][a-z]+")
+_ABSL = lazy.compile(r"\*\*\* (?P<sig>SIG[A-Z]+) received at time=")
+_LIBCPP = lazy.compile(r"libc\+\+abi(?:\.dylib)?: terminating")
+_ASSERT = lazy.compile(r"[\w./+-]{1,200}: [\w./+-]{1,200}:\d+: .{1,500}: Assertion `.{1,500}' failed\.?$")
 
 
 class ToldEnds(LineParser):

@@ -12,23 +12,23 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_NMT = re.compile(
+_NMT = lazy.compile(
     rf"\bStep +(\d{{1,18}})/ *(\d{{1,18}}); +acc: +({NUMBER}); +ppl: +({NUMBER}); +xent: +({NUMBER}); +lr: +({NUMBER}); +({NUMBER})/ *{NUMBER} tok/s"
 )
-_MLX = re.compile(
+_MLX = lazy.compile(
     rf"(?:^|\]\s{{0,4}})Iter (\d{{1,18}}): (Train|Val) loss ({NUMBER})(?:, Learning Rate ({NUMBER}), It/sec ({NUMBER}), Tokens/sec ({NUMBER}))?"
 )
-_MAX = re.compile(
+_MAX = lazy.compile(
     rf"\bcompleted step: (\d{{1,18}}), (?:seconds|step_time_seconds): ({NUMBER}),.*?(?:Tokens/s/device: ({NUMBER}),.*?)?\bloss: ({NUMBER})"
 )
-_LM = re.compile(
+_LM = lazy.compile(
     rf"^\| epoch +(?P<epoch>\d{{1,7}}) (?:step +(?P<step>\d{{1,12}}) )?\| +(?P<n>\d{{1,12}})(?:/ *(?P<of>\d{{1,12}}))? batches \| lr (?P<lr>{NUMBER})"
     rf" \| ms/batch +(?P<ms>{NUMBER}) \| loss +(?P<loss>{NUMBER})(?: \| (?:ppl|bpc) +(?P<ppl>{NUMBER}))?"
 )

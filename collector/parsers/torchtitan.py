@@ -15,14 +15,15 @@ from typing import Any, ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number, scaled
+from store import lazy
 
-_TITAN = re.compile(
+_TITAN = lazy.compile(
     rf"\bstep: *(\d{{1,18}})(?P<total>/\d+)? +loss: *({NUMBER})(?: +grad[_ ]norm: *({NUMBER}))?(?: +(?:max_|peak_)?memory: *([\d.]+)GiB)?(?P<rest>.*)"
 )
-_VALIDATE = re.compile(rf"\bvalidate step: *(\d{{1,18}}) +loss: *({NUMBER})")
-_TPS = re.compile(r"\b(?:tps|wps): *([\d,.]+)")
-_MFU = re.compile(rf"\bmfu: *({NUMBER})%")
-_TUNE = re.compile(rf"(?:^|\^M|[\s.])(\d{{1,18}})\|(\d{{1,18}})\|Loss: ({NUMBER})")
+_VALIDATE = lazy.compile(rf"\bvalidate step: *(\d{{1,18}}) +loss: *({NUMBER})")
+_TPS = lazy.compile(r"\b(?:tps|wps): *([\d,.]+)")
+_MFU = lazy.compile(rf"\bmfu: *({NUMBER})%")
+_TUNE = lazy.compile(rf"(?:^|\^M|[\s.])(\d{{1,18}})\|(\d{{1,18}})\|Loss: ({NUMBER})")
 
 
 class TorchTitan(LineParser):

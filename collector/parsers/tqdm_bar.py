@@ -10,15 +10,15 @@ EXAMPLE
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.values import TQDM, as_json, number, seconds
+from store import lazy
 from store.rows import LogEvent, TrainStep
 
-_PLANNED = re.compile(r"Total (?:optimization )?steps = ([\d,]{1,18})")
+_PLANNED = lazy.compile(r"Total (?:optimization )?steps = ([\d,]{1,18})")
 
 
 class TqdmBar:

@@ -34,6 +34,7 @@ from collector.parsers.raised import (
     says_no_failure,
 )
 from collector.parsers.shapes import BAR, LOG_LINE, MILD_PREFIX, strip_label
+from store import lazy
 
 NAMES: dict[str, str] = {
     "*": "the exception's type as printed: ValueError, torch.OutOfMemoryError, ray.exceptions.RayTaskError(ValueError)",
@@ -42,16 +43,17 @@ NAMES: dict[str, str] = {
 
 HEADER = "Traceback (most recent call last)"
 _CHAIN = ("During handling of the above exception", "The above exception was the direct cause of")
-_ASIDE = re.compile(r"Exception (?:ignored [iwoa]|in thread)|Logging error -|Error in (?:sys\.exc|atexit)|FULL_ERROR=1")
-_NESTED = re.compile(r"(?:-- Process (?P<process>\d+) terminated with the following error:|Original Traceback)")
-_GROUP = re.compile(r"^\s*(?:\| ?|\+ (?=Exception Group)|\+-\+-{5,}|\+-{5,})")
-_MARKER = re.compile(r"\s*[\^~]+\s*$|\s*\.\.\.<\d+ lines>\.\.\.$|\s*\[Previous line repeated")
+_ASIDE = lazy.compile(
+    r"Exception (?:ignored [iwoa]|in thread)|Logging error -|Error in (?:sys\.exc|atexit)|FULL_ERROR=1"
+)
+_NESTED = lazy.compile(r"(?:-- Process (?P<process>\d+) terminated with the following error:|Original Traceback)")
+_GROUP = lazy.compile(r"^\s*(?:\| ?|\+ (?=Exception Group)|\+-\+-{5,}|\+-{5,})")
+_MARKER = lazy.compile(r"\s*[\^~]+\s*$|\s*\.\.\.<\d+ lines>\.\.\.$|\s*\[Previous line repeated")
 _ABOVE = " (see above for traceback): "  # TensorFlow 1 prints the exception a second time, below where the op was built
-_METRIC = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?%?")  # MeanSquaredError: 0.31 is a score
-_MILD = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b")
-_SUMMARY = re.compile(r"\s*traceback\s*:\s*$")
-_PLACE = re.compile(r"\s*/\S+:\d+\s*$")
-_CPP = re.compile(r"frame #\d+|Exception raised from ")
+_METRIC = lazy.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?%?")  # MeanSquaredError: 0.31 is a score
+_MILD = lazy.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b")
+_SUMMARY, _PLACE = lazy.compile(r"\s*traceback\s*:\s*$"), lazy.compile(r"\s*/\S+:\d+\s*$")
+_CPP = lazy.compile(r"frame #\d+|Exception raised from ")
 _MAX_LINES, _MAX_STRAY, _MAX_TAIL, _MAX_FOLDED = 5000, 12, 40, 20_000
 
 
@@ -82,13 +84,11 @@ class Traceback:
 
     def _reset(self) -> None:
         self._start: Line | None = None
-        self._last = 0
-        self._lines = 0
+        self._last = self._lines = 0
         self._frames: list[Frame] | None = None
         self._source: str | None = None
         self._headed = False
-        self._stray = 0
-        self._base = 0
+        self._stray = self._base = 0
         self._prefix: re.Pattern[str] | None = None
         self._severity = "fatal"
         self._rich = False
@@ -212,7 +212,7 @@ class Traceback:
         ends = max(bare.rfind("]") + 1, bare.rfind(" - ") + 2)
         wholes = [bare.rstrip()[:160], bare[:ends].rstrip()[:160]] if ends > 1 else [bare.rstrip()[:160]]
         shape = "|".join(re.sub(r"\d+", r"\\d+", re.escape(w)) for w in wholes)
-        self._prefix = re.compile(f"(?:{shape}) ?")
+        self._prefix = lazy.compile(f"(?:{shape}) ?")
         if LOG_LINE.match(bare) and "%|" not in bare:
             # A level that stands before every line of it is the program's own word that it went on.
             self._severity = "warning" if MILD_PREFIX.match(bare) else "error"

@@ -8,18 +8,18 @@ EXAMPLE wandb: train/loss █▆▅▂▁▁▂▁
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import strip_label
+from store import lazy
 
 NAMES: dict[str, str] = {"run_history": "train_begin: the tracker's curves show that training logged its metrics"}
 
-_CURVE = re.compile(r"^wandb: +(?P<key>[\w./ -]{1,80}?) +[▁▂▃▄▅▆▇█]{2,}\s*$")
-_TRAINING = re.compile(r"(?i)(?<![a-z])(?:loss|train\w*|grad_?norm|lr|learning_rate|reward|return)(?![a-z])")
-_OTHER = re.compile(r"(?i)(?<![a-z])(?:eval\w*|val\w*|test\w*|system|gpu|cpu)(?![a-z])")
+_CURVE = lazy.compile(r"^wandb: +(?P<key>[\w./ -]{1,80}?) +[▁▂▃▄▅▆▇█]{2,}\s*$")
+_TRAINING = lazy.compile(r"(?i)(?<![a-z])(?:loss|train\w*|grad_?norm|lr|learning_rate|reward|return)(?![a-z])")
+_OTHER = lazy.compile(r"(?i)(?<![a-z])(?:eval\w*|val\w*|test\w*|system|gpu|cpu)(?![a-z])")
 
 
 class Tracker(LineParser):

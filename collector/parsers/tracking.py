@@ -9,17 +9,17 @@ EXAMPLE
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_HEAD = re.compile(
+_HEAD = lazy.compile(
     rf"(?:^|\[)(?P<split>train|val): (?P<epoch>\d{{1,9}}), (?P<n>\d{{1,12}}) / (?P<of>\d{{1,12}})\] FPS: (?P<fps>{NUMBER}) \({NUMBER}\)"
 )
-_PAIR = re.compile(rf"(?<=,  )([A-Za-z][\w/.]{{0,60}}): ({NUMBER})(?=[\s(]|$)")
+_PAIR = lazy.compile(rf"(?<=,  )([A-Za-z][\w/.]{{0,60}}): ({NUMBER})(?=[\s(]|$)")
 
 
 class Tracking(LineParser):

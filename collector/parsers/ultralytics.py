@@ -18,17 +18,18 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_HEAD = re.compile(
+_HEAD = lazy.compile(
     r"^\s*Epoch +(?:GPU_mem|gpu_mem) +(?P<names>[a-z_]+(?: +[a-z_]+){0,8}?) +(?:Instances|labels|targets) +(?:Size|img_size)"
 )
-_ROW = re.compile(
+_ROW = lazy.compile(
     rf"^\s*(?P<epoch>\d{{1,9}})/(?P<epochs>\d{{1,9}}) +{NUMBER}G +(?P<losses>(?:{NUMBER} +){{1,8}})\d{{1,9}} +\d{{1,6}}: +100%"
     r"(?:\|?[^|\[\]]{0,300}?\|? *(?P<n>\d{1,9})/(?P<total>\d{1,9}))?"
 )
-_END = re.compile(r"^(?P<epochs>\d{1,9}) epochs completed in [\d.]+ hours")
-_SAVED = re.compile(r"^Results saved to \S")
-_SPEED = re.compile(r"^Speed: [\d.]+ms pre-?process, [\d.]+ms inference")
+_END = lazy.compile(r"^(?P<epochs>\d{1,9}) epochs completed in [\d.]+ hours")
+_SAVED = lazy.compile(r"^Results saved to \S")
+_SPEED = lazy.compile(r"^Speed: [\d.]+ms pre-?process, [\d.]+ms inference")
 _USUAL = ("box_loss", "cls_loss", "dfl_loss")
 _WHOLE = ("total", "loss")
 

@@ -9,13 +9,13 @@ EXAMPLE 2026-04-02 10:03:06,410 - ERROR - no tokenizer: Can't load tokenizer for
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.raised import CAUGHT, LOGGED, LONE
 from collector.parsers.shapes import detail, strip_label
+from store import lazy
 
 NAMES: dict[str, str] = {"*": "the type that raises the text which the log ends with (detail.untyped)"}
 
@@ -74,13 +74,13 @@ _PIECES = (
     "is not defined",
 )
 """Of each text a part that is no pattern: a line without any of them is not looked at closer."""
-_TEXT = tuple((name, re.compile(text)) for name, text in _TEXTS)
-_ANY = re.compile("|".join(f"(?:{text})" for _, text in _TEXTS))
-_BEFORE = re.compile(
+_TEXT = tuple((name, lazy.compile(text)) for name, text in _TEXTS)
+_ANY = lazy.compile("|".join(f"(?:{text})" for _, text in _TEXTS))
+_BEFORE = lazy.compile(
     r"(?:.{0,160}\b(?i:\w*error|\w*exception|fail(?:ed|ure)|could not|cannot|unable|critical|fatal|erro|erreur|fehler)\b.{0,120}[:：-] +)?[\"']?"
 )
 """What may stand before the text: nothing, or that something failed."""
-_MILD = re.compile(
+_MILD = lazy.compile(
     r"\b(?:WARN(?:ING)?|INFO|DEBUG|TRACE|NOTICE)\b|\b(?i:warn(?:ing)?s?:|optional|attempt #?\d|retry|retrying|try again|"
     r"will (?:use|try|be)|using|instead|disabl\w+|raise|except|sav\w+|writ\w+|plot\w*|figures?|upload\w*|clean\w*|clos\w+|"
     r"delet\w+|samples?|requests?|files?|images?|videos?|frames?|rows?|batch|items?|lines?|records?|callbacks?|hooks?|plugins?)\b"
@@ -89,8 +89,8 @@ _MILD = re.compile(
 _HEADER = "Traceback (most recent call last)"
 _BELOW = 60
 """Lines below a printed exception or the header of a traceback that may be of its message."""
-_RAISES = re.compile(r"\s*raise \w")
-_NUMBERS = re.compile(r"\d+")
+_RAISES = lazy.compile(r"\s*raise \w")
+_NUMBERS = lazy.compile(r"\d+")
 _MOST = 200
 
 

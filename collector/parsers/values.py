@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import isfinite
 from typing import Any
 
+from store import lazy
+
 NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|(?i:nan|inf(?:inity)?)(?:\.0{0,4})?(?![A-Za-z]))"
-_NUMBER = re.compile(NUMBER + r"\Z")
-_WRAPPED = re.compile(r"(?:np|numpy|torch)?\.?(?:float|int|tensor|array|bfloat)\d*\(\s*([^,()]+?)\s*(?:,[^()]*)?\)\Z")
+_NUMBER = lazy.compile(NUMBER + r"\Z")
+_WRAPPED = lazy.compile(r"(?:np|numpy|torch)?\.?(?:float|int|tensor|array|bfloat)\d*\(\s*([^,()]+?)\s*(?:,[^()]*)?\)\Z")
 _SUFFIX = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 
 # ` 31%|███▏      | 50/160 [21:49<53:16, 29.06s/it`, with or without the bar's characters, with or without a description
-TQDM = re.compile(
+TQDM = lazy.compile(
     r"(?P<percent>\d{1,3})%\|?[^|\[\]\n]{0,200}?\|? *(?<!\d)(?P<n>\d{1,18})/(?P<total>\d{1,18}) *"
     r"\[(?P<elapsed>[\d:. a-z]+)<(?P<left>[\d:?. a-z,]+), +(?P<rate>[\d.?]+) ?(?P<unit>it/s|s/it)"
 )

@@ -10,18 +10,18 @@ EXAMPLES
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number, whole
+from store import lazy
 
-_VERL = re.compile(r"\bstep:(\d{1,18}) - (.*)")
-_OPENPI = re.compile(rf"\bStep (\d{{1,18}}): ((?:[A-Za-z_]\w*={NUMBER}(?:, |$))+)")
-_PLAN = re.compile(r"^\W*(?:\([^()]{1,60}\)\W*)?Total training steps: (\d{1,12})\s*$")
-_LAST = re.compile(r"\bFinal validation metrics: ")
-_NO_DIGITS = re.compile(r"-?0\.0{1,4}$")
+_VERL = lazy.compile(r"\bstep:(\d{1,18}) - (.*)")
+_OPENPI = lazy.compile(rf"\bStep (\d{{1,18}}): ((?:[A-Za-z_]\w*={NUMBER}(?:, |$))+)")
+_PLAN = lazy.compile(r"^\W*(?:\([^()]{1,60}\)\W*)?Total training steps: (\d{1,12})\s*$")
+_LAST = lazy.compile(r"\bFinal validation metrics: ")
+_NO_DIGITS = lazy.compile(r"-?0\.0{1,4}$")
 """A rate that earlier versions print with three decimals, which show nothing of a rate as small as those of policies."""
 _LOSSES = ("actor/pg_loss", "train/loss", "critic/vf_loss")
 

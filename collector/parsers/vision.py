@@ -11,25 +11,25 @@ EXAMPLES
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from store import lazy
 
-_TIMM = re.compile(
+_TIMM = lazy.compile(
     rf"\bTrain: (\d{{1,18}}) \[ *(\d{{1,18}})/(\d{{1,18}}) +\( *\d+%\)\]  +Loss: +({NUMBER}) \( *{NUMBER}\)  +Time: ({NUMBER})s, +({NUMBER})/s .*?LR: ({NUMBER})(?: +Data: ({NUMBER}))?"
 )
-_D2 = re.compile(r"\beta: [^ ]+(?: days?, [\d:]+)? +iter: (\d{1,18}) +(.*)")
-_MM = re.compile(
+_D2 = lazy.compile(r"\beta: [^ ]+(?: days?, [\d:]+)? +iter: (\d{1,18}) +(.*)")
+_MM = lazy.compile(
     r"- mmengine - INFO - (?:Epoch|Iter)\(train\) +\[ *(\d{1,18})(?:/(\d{1,18}))?\](?:\[ *(\d{1,18})/(\d{1,18})\])? +(.*)"
 )
-_MMCV = re.compile(
+_MMCV = lazy.compile(
     r"(?:^\s*| - (?:mm\w+ - )?INFO - |\[ ?INFO ?\]\s+)(Epoch|Iter) \[(\d{1,18})(?:/(\d{1,18}))?\](?:\[(\d{1,18})/(\d{1,18})\])?\s+(lr: .*)"
 )
 # Not the hours or days that are left: `eta: 4 days, 2:10:11`.
-_PAIR = re.compile(rf"(?<![\w@=/%.])(?!eta:)([A-Za-z_][\w.@=/%]*): +({NUMBER})(?=[\s,]|$)")
+_PAIR = lazy.compile(rf"(?<![\w@=/%.])(?!eta:)([A-Za-z_][\w.@=/%]*): +({NUMBER})(?=[\s,]|$)")
 
 
 class Vision(LineParser):

@@ -14,20 +14,20 @@ EXAMPLES
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import as_json
+from store import lazy
 
-_EPOCH = re.compile(r"(?:^|[\s:])Train Epoch: (?P<epoch>\d{1,7}) \[(?P<percent>\d{1,3})%\]\s*$")
+_EPOCH = lazy.compile(r"(?:^|[\s:])Train Epoch: (?P<epoch>\d{1,7}) \[(?P<percent>\d{1,3})%\]\s*$")
 _FIGURE = r"(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|-?inf|nan)"
 _LIST = rf"\[(?P<losses>{_FIGURE}(?:, {_FIGURE}){{4,15}})"
-_LISTED = re.compile(_LIST)
+_LISTED = lazy.compile(_LIST)
 _RATE = r"(?:0\.\d+|\d+(?:\.\d+)?e-\d+)"
-_OWN = re.compile(rf"(?:^INFO:[\w.-]+:|\bINFO\s+){_LIST}, (?P<step>\d{{1,12}}), (?P<lr>{_RATE})\]\s*$")
-_NAMED = re.compile(rf"\bLosses: {_LIST}\], step: (?P<step>\d{{1,12}}), lr: (?P<lr>{_RATE})")
+_OWN = lazy.compile(rf"(?:^INFO:[\w.-]+:|\bINFO\s+){_LIST}, (?P<step>\d{{1,12}}), (?P<lr>{_RATE})\]\s*$")
+_NAMED = lazy.compile(rf"\bLosses: {_LIST}\], step: (?P<step>\d{{1,12}}), lr: (?P<lr>{_RATE})")
 _MEL = 3
 
 

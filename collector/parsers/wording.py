@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from store import lazy
+
 _DIGITS = "0123456789"
 
 
@@ -49,7 +51,7 @@ class Wording:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        return re.compile(self.source)
+        return lazy.compile(self.source)
 
     @property
     def exact(self) -> bool:

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail, signal_number, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "dataloader_killed": "signal: a DataLoader worker was ended by a signal",
@@ -27,36 +28,36 @@ NAMES: dict[str, str] = {
     "engine_died": "launcher_event: an inference engine's or a trainer's own worker died",
 }
 
-_KILLED = re.compile(
+_KILLED = lazy.compile(
     # PyTorch calls it a worker, Paddle a process.
     r"DataLoader (?P<what>worker|process) \(pid +(?P<pid>\d+)\) (?:(?:exited )?is killed by signal: (?P<word>[A-Za-z ]+?)(?:\.|\s*$)"
     r"|exited unexpectedly with (?:exit )?code (?P<exit>-?\d+))"
 )
-_EXITED = re.compile(
+_EXITED = lazy.compile(
     r"DataLoader worker \(pid\(s\) (?P<pids>[\d, ]+)\) exited unexpectedly|Pin memory thread exited unexpectedly"
 )
-_SHM = re.compile(
+_SHM = lazy.compile(
     r"Unexpected (?:bus|BUS) error encountered in (?:DataLoader )?worker|dataloader's workers are out of shared memory"
 )
-_CRASHED = re.compile(
+_CRASHED = lazy.compile(
     r"Unexpected (?P<word>segmentation fault|floating-point exception) encountered in (?:DataLoader )?workers?\b"
 )
-_LOKY = re.compile(r"exit codes? of the workers (?:are|is) \{(?P<codes>[^}]*)\}")
-_POOL = re.compile(
+_LOKY = lazy.compile(r"exit codes? of the workers (?:are|is) \{(?P<codes>[^}]*)\}")
+_POOL = lazy.compile(
     r"TerminatedWorkerError|BrokenProcessPool: |(?:A worker )?process in the process pool was terminated abruptly"
 )
-_RAY = re.compile(
+_RAY = lazy.compile(
     r"(?:The actor (?:died|is dead)|Worker exit type: |The worker died|A worker died or was killed|WorkerCrashedError|ActorDiedError|ActorUnavailableError"
     r"|worker .{0,80}died or was killed (?:while executing a task )?by an unexpected system error)"
 )
-_TYPE = re.compile(r"Worker exit type: (\w+)")
-_REASON = re.compile(r"Worker exit detail: (?P<reason>.{1,300}?)(?:\.\s|$)")
-_RAY_PID = re.compile(r"[Ww]orker (?:PID|pid)[:=] ?(?P<pid>\d+)|\bpid=(?P<pid2>\d+)")
-_NODE = re.compile(
+_TYPE = lazy.compile(r"Worker exit type: (\w+)")
+_REASON = lazy.compile(r"Worker exit detail: (?P<reason>.{1,300}?)(?:\.\s|$)")
+_RAY_PID = lazy.compile(r"[Ww]orker (?:PID|pid)[:=] ?(?P<pid>\d+)|\bpid=(?P<pid2>\d+)")
+_NODE = lazy.compile(
     r"(?:The )?node .{0,120}(?:has been marked dead|was marked dead|died unexpectedly)|NodeDiedError|Node .{0,80}is dead"
     r"|\b(?:its|[Oo]wner's) node has (?:died|crashed)"
 )
-_ENGINE = re.compile(
+_ENGINE = lazy.compile(
     r"EngineDeadError|Engine core proc .{0,40}died unexpectedly|Worker proc .{0,40}died unexpectedly|WorkerProc (?:initialization failed|hit an exception)|Engine core initialization failed"
 )
 

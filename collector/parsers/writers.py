@@ -20,27 +20,28 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number, seconds
+from store import lazy
 
-_CLU = re.compile(r"(?:logging_writer|metric_writers?)\.py:\d+\] \[(?P<step>\d{1,12})\] (?P<rest>\w[^{}]*)$")
-_XLA = re.compile(
+_CLU = lazy.compile(r"(?:logging_writer|metric_writers?)\.py:\d+\] \[(?P<step>\d{1,12})\] (?P<rest>\w[^{}]*)$")
+_XLA = lazy.compile(
     rf"\| Training Device=\S+ (?:Epoch=(?P<epoch>\d{{1,9}}) )?Step=(?P<step>\d{{1,12}}) Loss=(?P<loss>{NUMBER}) Rate=(?P<rate>{NUMBER})"
 )
-_LLAMA = re.compile(
+_LLAMA = lazy.compile(
     rf"train_opt_callback: iter= *(?P<step>\d{{1,12}}) .*?\bloss=(?P<loss>{NUMBER})(?: dt=(?P<took>[\d:]+))?"
 )
-_DARKNET = re.compile(
+_DARKNET = lazy.compile(
     rf"(?:^|\| )\s*(?P<step>\d{{1,9}}): (?P<loss>{NUMBER}), {NUMBER} avg(?: loss)?, (?P<rate>{NUMBER}) rate, (?P<took>{NUMBER}) seconds, \d+ images"
 )
-_SLIM = re.compile(rf"\bglobal step (?P<step>\d{{1,12}}): loss = (?P<loss>{NUMBER}) \((?P<took>{NUMBER}) sec/step\)")
-_ESTIMATOR = re.compile(
+_SLIM = lazy.compile(rf"\bglobal step (?P<step>\d{{1,12}}): loss = (?P<loss>{NUMBER}) \((?P<took>{NUMBER}) sec/step\)")
+_ESTIMATOR = lazy.compile(
     rf"^(?:INFO:tensorflow:|I\d{{4}} .{{1,80}}\] )loss = (?P<loss>{NUMBER}), step = (?P<step>\d{{1,12}})\b"
 )
-_LITGPT = re.compile(
+_LITGPT = lazy.compile(
     rf"^Ep(?:och)? (?P<epoch>\d{{1,9}}) \| iter \d+ (?:\| )?step (?P<step>\d{{1,12}})(?: \||:) loss train(?: \(curr\))?: (?P<loss>{NUMBER})",
     re.I,
 )
-_ITEM = re.compile(rf'"(?P<key>\w+)": "?(?P<value>{NUMBER})"?(?=[,}}])')
-_PAIR = re.compile(rf"(?P<key>[A-Za-z_]\w*)=(?P<value>{NUMBER})(?=[,\s]|$)")
+_ITEM = lazy.compile(rf'"(?P<key>\w+)": "?(?P<value>{NUMBER})"?(?=[,}}])')
+_PAIR = lazy.compile(rf"(?P<key>[A-Za-z_]\w*)=(?P<value>{NUMBER})(?=[,\s]|$)")
 
 
 class Writers(LineParser):

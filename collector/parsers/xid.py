@@ -8,12 +8,12 @@ EXAMPLE NVRM: Xid (PCI:0000:9b:00): 119, pid=2024380, name=python, Timeout after
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail, whole
+from store import lazy
 
 NAMES: dict[str, str] = {
     "nvrm_line": "a line in the shape of the driver's own",
@@ -21,11 +21,11 @@ NAMES: dict[str, str] = {
     "fallen_off_bus": "GPU has fallen off the bus, without a number",
 }
 
-_NVRM = re.compile(
+_NVRM = lazy.compile(
     r"Xid \(PCI:(?P<pci>[\da-fA-F:.]+)\): (?P<xid>\d{1,4})\b(?:, pid='?(?P<pid>\d+|<unknown>)'?)?(?:, name=(?P<process>[^,]+))?"
 )
-_MENTION = re.compile(r"\b(?:[Xx][Ii][Dd])(?: error| code| event|:|=|#| )+(?P<xid>\d{1,3})\b")
-_BUS = re.compile(r"GPU .{0,60}has fallen off the bus")
+_MENTION = lazy.compile(r"\b(?:[Xx][Ii][Dd])(?: error| code| event|:|=|#| )+(?P<xid>\d{1,3})\b")
+_BUS = lazy.compile(r"GPU .{0,60}has fallen off the bus")
 
 
 class Xid(LineParser):

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Protocol
 
+from store import lazy
 from store.rows import Row
 
-JOB_ID = re.compile(r"\d{1,20}(?:_\d{1,10}|_\[[\d,\-%:.]{1,400}\])?(?:\+\d{1,6})?\Z", re.ASCII)
+JOB_ID = lazy.compile(r"\d{1,20}(?:_\d{1,10}|_\[[\d,\-%:.]{1,400}\])?(?:\+\d{1,6})?\Z", re.ASCII)
 """The last part of the second form is what a long list of an array's waiting tasks is cut to (`4812_[1,5,8,...]`)."""
 ENDED_STATES = "CD,CA,F,TO,NF,PR,OOM,BF,DL,RQ"
 """Of accounting. A sibling that another cluster of the federation took over (RV) did not run here."""

@@ -11,12 +11,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from collector.formats.slurm_values import ENDED
+from store import lazy
 from store.rows import SlurmJob
 
 MOST = 1000
 """Tasks of one array that are told one by one; the rest waits for the same reason."""
 
-_PART = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?\Z", re.ASCII)
+_PART = lazy.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?\Z", re.ASCII)
 
 
 def tasks(job: SlurmJob) -> Iterator[SlurmJob]:

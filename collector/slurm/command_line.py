@@ -32,6 +32,7 @@ from collector.slurm.commands import Commands
 from collector.slurm.half import whole
 from collector.slurm.outputs import Reads, read
 from collector.sources.base import SourceUnavailable
+from store import lazy
 from store.rows import Row, SlurmJob
 
 JSON_SINCE = (23, 11)
@@ -39,7 +40,7 @@ JSON_SINCE = (23, 11)
 
 QUEUE_JSON_SINCE = (21, 8)
 """The first release whose squeue has JSON; unlike sacct's, it says all from the beginning."""
-_NO_JSON = re.compile("json|plugin|serializer|unrecognized option|invalid option", re.IGNORECASE)
+_NO_JSON = lazy.compile("json|plugin|serializer|unrecognized option|invalid option", re.IGNORECASE)
 
 FIELDS = (
     "JobID", "JobIDRaw", "Cluster", "SLUID", "User", "UID", "Account", "Partition", "QOS", "State", "ExitCode",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from collector.sources.base import SourceUnavailable
+from store import lazy
 
 _UNSET = (
     "SACCT_FORMAT", "SQUEUE_FORMAT", "SQUEUE_FORMAT2", "SQUEUE_STATES", "SQUEUE_USERS", "SQUEUE_PARTITION",
@@ -32,7 +33,7 @@ _REMEDIES: tuple[tuple[str, str], ...] = (
     (r"slurmdbd|database|PersistInit|persistent connection", "systemctl restart slurmdbd"),
     (r"contact slurm controller|slurmctld|Connection refused|Zero Bytes|timed out", "systemctl restart slurmctld"),
 )  # fmt: skip
-_DENIED = re.compile(r"Invalid user id|[Pp]ermission denied|Access denied|not permitted|Access/permission")
+_DENIED = lazy.compile(r"Invalid user id|[Pp]ermission denied|Access denied|not permitted|Access/permission")
 
 
 @dataclass(frozen=True, slots=True)

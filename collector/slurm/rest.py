@@ -32,6 +32,7 @@ from collector.slurm.access import ENDED_NAMES, ENDED_STATES, Known, NotAllowed,
 from collector.slurm.half import whole
 from collector.slurm.outputs import Reads, read
 from collector.sources.base import SourceUnavailable
+from store import lazy
 from store.rows import Row, SlurmJob
 from store.rows.base import JobRow
 
@@ -47,7 +48,7 @@ In v0.0.40 of a real 23.11 the last of several holds and the others are lost; v0
 """
 
 Query: TypeAlias = Sequence[tuple[str, str]]
-_PATH = re.compile(r"/(slurm|slurmdb)/(v0\.0\.(\d{2,3}))/(\w+)(/?)\Z")
+_PATH = lazy.compile(r"/(slurm|slurmdb)/(v0\.0\.(\d{2,3}))/(\w+)(/?)\Z")
 _START = "systemctl start slurmrestd"
 _TOKEN = "scontrol token username=inquest lifespan=31536000 (as root; put what it prints into the environment or the token file)"
 _NOTHING = (9003, 2017)

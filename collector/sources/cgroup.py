@@ -22,13 +22,14 @@ from collector.sources import sysfs
 from collector.sources.base import SourceUnavailable
 from collector.topology.cgroup_paths import SLUID, place
 from collector.topology.owners import NOBODY
+from store import lazy
 from store.rows import CgroupSample, Row
 
 FIND_S = 10.0
 _UNLIMITED = 1 << 60
-_SCOPE = re.compile(r"(?:slurm(?:_[^/]+)?|[^/]*slurmstepd\.scope)\Z")
-_JOB = re.compile(rf"(?:job_\d+|{SLUID})\Z")
-_PSI = re.compile(r"^full avg10=([\d.]+)", re.MULTILINE)
+_SCOPE = lazy.compile(r"(?:slurm(?:_[^/]+)?|[^/]*slurmstepd\.scope)\Z")
+_JOB = lazy.compile(rf"(?:job_\d+|{SLUID})\Z")
+_PSI = lazy.compile(r"^full avg10=([\d.]+)", re.MULTILINE)
 _DEPTH = 7
 """Levels above Slurm's scope: kubepods, its class, the pod, the container, system.slice and some to spare."""
 

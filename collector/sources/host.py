@@ -20,10 +20,11 @@ from collector.formats.device_names import NO_DISK, NO_NET
 from collector.node.here import Here
 from collector.sources.base import SourceUnavailable
 from collector.topology.processes import boot_time
+from store import lazy
 from store.rows import HostSample, Row
 
-_PRESSURE = re.compile(r"^(some|full) avg10=([\d.]+)", re.MULTILINE)
-_PARTITION = re.compile(r"(?:nvme\d+n\d+p|mmcblk\d+p|[shv]d[a-z]+|xvd[a-z]+)\d+$")
+_PRESSURE = lazy.compile(r"^(some|full) avg10=([\d.]+)", re.MULTILINE)
+_PARTITION = lazy.compile(r"(?:nvme\d+n\d+p|mmcblk\d+p|[shv]d[a-z]+|xvd[a-z]+)\d+$")
 SECTOR = 512
 
 

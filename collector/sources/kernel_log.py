@@ -24,10 +24,11 @@ from collector.node.here import Here
 from collector.sources.base import SourceUnavailable
 from collector.topology.cgroup_paths import place
 from collector.topology.owners import NOBODY
+from store import lazy
 from store.rows import GpuEvent, HostEvent, LinkEvent, Row
 
 _TYPES = {"gpu_event": GpuEvent, "host_event": HostEvent, "link_event": LinkEvent}
-_RECORD = re.compile(rb"(\d{1,4}),(\d{1,18}),(\d{1,18}),[^;]*;([^\n]*)")
+_RECORD = lazy.compile(rb"(\d{1,4}),(\d{1,18}),(\d{1,18}),[^;]*;([^\n]*)")
 _AT_ONCE = 20_000
 
 

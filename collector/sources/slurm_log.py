@@ -23,15 +23,16 @@ from collector.slurm.added import LogFile
 from collector.slurm.pace import Pace
 from collector.slurm.source import SlurmSource
 from collector.sources.base import SourceUnavailable
+from store import lazy
 from store.rows import Row, SlurmJobEvent
 
-_STAMP = re.compile(r"\[?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)\]?\s+(.*)")
+_STAMP = lazy.compile(r"\[?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)\]?\s+(.*)")
 _JOB = r"(?:Array)?JobId=(?P<job>\d+(?:_\d+|\+\d+)?)(?:\(\d+\))?"
 _LINES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("signalled", re.compile(rf"_slurm_rpc_kill_job2?: REQUEST_KILL_JOB {_JOB} uid (?P<uid>\d+)")),
-    ("preempted", re.compile(rf"preempted {_JOB} has been \w+ to reclaim resources for JobId=\S+")),
-    ("updated", re.compile(rf"_slurm_rpc_update_job2?: complete {_JOB} uid=(?P<uid>\d+)")),
-    ("updated", re.compile(rf"(?:sched: )?_update_job: setting [\w ]+ to \S+ for {_JOB}")),
+    ("signalled", lazy.compile(rf"_slurm_rpc_kill_job2?: REQUEST_KILL_JOB {_JOB} uid (?P<uid>\d+)")),
+    ("preempted", lazy.compile(rf"preempted {_JOB} has been \w+ to reclaim resources for JobId=\S+")),
+    ("updated", lazy.compile(rf"_slurm_rpc_update_job2?: complete {_JOB} uid=(?P<uid>\d+)")),
+    ("updated", lazy.compile(rf"(?:sched: )?_update_job: setting [\w ]+ to \S+ for {_JOB}")),
 )
 
 

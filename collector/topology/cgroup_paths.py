@@ -9,20 +9,21 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
+
+from store import lazy
 
 SLUID = r"s[0-9A-HJKMNP-TV-Z]{13}"
 """Slurm's globally unique job id as it prints it: 's' and thirteen digits of Crockford's base 32."""
-_SLURM = re.compile(
+_SLURM = lazy.compile(
     rf"/(?:slurm(?:_[^/]+)?|[^/]*slurmstepd\.scope)/(?:uid_\d+/)?(?:job_(?P<job>\d+)|(?P<sluid>{SLUID}))"
     r"(?:/step_(?P<step>[\w+]+))?(?:/user)?(?:/task_(?P<task>\d+|special))?(?:/|$)"
 )
-_POD = re.compile(r"[-/]pod(?P<uid>[0-9a-fA-F]{8}[-_][0-9a-fA-F_-]{20,30}|[0-9a-f]{32})(?:\.slice)?(?:/|$)")
-_CONTAINER = re.compile(
+_POD = lazy.compile(r"[-/]pod(?P<uid>[0-9a-fA-F]{8}[-_][0-9a-fA-F_-]{20,30}|[0-9a-f]{32})(?:\.slice)?(?:/|$)")
+_CONTAINER = lazy.compile(
     r"/(?:(?:cri-containerd|containerd|crio|docker|libpod|podman|nerdctl)[-:])?(?P<id>[0-9a-f]{64})(?:\.scope)?(?:/|$)"
 )
-_APPTAINER = re.compile(r"/(?:apptainer|singularity)-(?P<pid>\d+)\.scope")
+_APPTAINER = lazy.compile(r"/(?:apptainer|singularity)-(?P<pid>\d+)\.scope")
 
 
 @dataclass(frozen=True, slots=True)

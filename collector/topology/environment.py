@@ -6,18 +6,19 @@ task number and is no rank.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from store import lazy
 
 _RANK = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK")
 _LOCAL = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK")
 _WORLD = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")
-_LAUNCHER = re.compile(
+_LAUNCHER = lazy.compile(
     r"(?:^|[/ ])(?:torchrun|mpirun|mpiexec|prterun|orted|deepspeed|srun|horovodrun|slurmstepd|sattach)(?: |$|:)"
     r"|torch[./]distributed[./](?:run|launch)|accelerate(?:\.commands\.\w+)? launch|deepspeed\.launcher"
 )
-_SHELL = re.compile(r"^(?:\S*/)?(?:ba|da|z|k)?sh(?: |$)")
+_SHELL = lazy.compile(r"^(?:\S*/)?(?:ba|da|z|k)?sh(?: |$)")
 WANTED = frozenset(
     {
         *_RANK, *_LOCAL, *_WORLD,

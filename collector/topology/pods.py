@@ -15,14 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from collector.topology.cgroup_paths import Place, placed
+from store import lazy
 
 ANCESTORS = 16
-_HOSTS = re.compile(r"^(?:\S+ ){3}\S*/pods/(?P<pod>[0-9a-f-]{32,36})/etc-hosts /etc/hosts ", re.MULTILINE)
-_CONTAINER = re.compile(
+_HOSTS = lazy.compile(r"^(?:\S+ ){3}\S*/pods/(?P<pod>[0-9a-f-]{32,36})/etc-hosts /etc/hosts ", re.MULTILINE)
+_CONTAINER = lazy.compile(
     r"^(?:\S+ ){3}\S*/pods/(?P<pod>[0-9a-f-]{32,36})/containers/(?P<name>[^/ ]+)/\S+ /dev/termination-log ",
     re.MULTILINE,
 )
-_NAMED = re.compile(rb"(?:^|\0)-N\0?([\w.-]+)")
+_NAMED = lazy.compile(rb"(?:^|\0)-N\0?([\w.-]+)")
 
 
 class Pods:

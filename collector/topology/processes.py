@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -12,11 +11,12 @@ from pathlib import Path
 from collector.topology.cgroup_paths import Place, placed
 from collector.topology.environment import Identity, chosen, identity, visible
 from collector.topology.owners import Owner
+from store import lazy
 from store.redact import redact
 from store.rows import Process
 
 COMMAND = 1000
-_STEPD = re.compile(r"slurmstepd: \[(\d+)\.")
+_STEPD = lazy.compile(r"slurmstepd: \[(\d+)\.")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 

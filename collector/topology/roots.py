@@ -9,11 +9,12 @@ join such a container. Both leave it the environment of the image, in which noth
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection
 from pathlib import Path
 
-_ESCAPED = re.compile(r"\\([0-7]{3})")
+from store import lazy
+
+_ESCAPED = lazy.compile(r"\\([0-7]{3})")
 
 
 class Roots:

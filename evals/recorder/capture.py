@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from evals.recorder.cluster import Cluster
+from store import lazy
 
 COLUMNS = [
     "JobID",
@@ -85,7 +86,7 @@ def capture(cluster: Cluster, jobs: Sequence[int], logs: Iterable[Path], root: P
 
 def check_for_leaks(bundle: Path, words: Iterable[str]) -> None:
     """Raise Leak where a file of the bundle holds one of `words` (a path or a name of the recording machine)."""
-    pattern = re.compile("|".join(rf"(?<![\w.-]){re.escape(word)}(?![\w-])" for word in words))
+    pattern = lazy.compile("|".join(rf"(?<![\w.-]){re.escape(word)}(?![\w-])" for word in words))
     for path in sorted(bundle.rglob("*")):
         if path.is_file() and (found := pattern.search(path.read_text(encoding="utf-8", errors="replace"))):
             raise Leak(f"{path} names {found.group()!r}: record it again where no such name is seen by the job")

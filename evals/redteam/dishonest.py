@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -27,7 +26,7 @@ from evals.redteam.run import own_words, said
 from evals.redteam.spoken import Spoken, told
 from evals.redteam.sworn import lies
 from evals.scripted import as_offered
-from store import Reader
+from store import Reader, lazy
 
 LIMITS = Limits(requests=8, tool_calls=14, seconds=20, output_retries=3, tool_retries=2)
 _PIECES = (
@@ -174,7 +173,7 @@ class Dishonest:
         return {**made, **{k: changes[k] for k in chosen}}
 
 
-_ATTEMPTS = re.compile(r"(E\d+) job_attempts: ")
+_ATTEMPTS = lazy.compile(r"(E\d+) job_attempts: ")
 
 
 def _state(messages: Sequence[ModelMessage]) -> str:

@@ -11,8 +11,9 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_core import to_json
 
 from evals.scripted import as_offered
+from store import lazy
 
-_FAR = re.compile(r"https?://\S+|!\[[^\]]*\]\([^)]*\)|<script.*")
+_FAR = lazy.compile(r"https?://\S+|!\[[^\]]*\]\([^)]*\)|<script.*")
 
 
 _AT_ONCE = 5

@@ -10,17 +10,18 @@ from typing import Any, cast
 
 from agent_tools.endpoints.drive import Limits
 from agent_tools.verdict import FAMILIES, Provenance
+from store import lazy
 
-_REF = re.compile(r"\[\[(E[0-9]+)(?::([0-9]+))?\.([A-Za-z_0-9]+)\]\]")
-_CODE = re.compile(r"(?<![\w.])(?:" + "|".join(FAMILIES) + r"|UTF-8|IPv[46]|c10d|P2P|S3|L[12])(?!\w)")
-_WORD = re.compile(
+_REF = lazy.compile(r"\[\[(E[0-9]+)(?::([0-9]+))?\.([A-Za-z_0-9]+)\]\]")
+_CODE = lazy.compile(r"(?<![\w.])(?:" + "|".join(FAMILIES) + r"|UTF-8|IPv[46]|c10d|P2P|S3|L[12])(?!\w)")
+_WORD = lazy.compile(
     r"(?i)\b(?:zero|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|ninety|hundred|thousand|"
     r"million|billion|dozens?|twice|percent|doubled|tripled)\b"
 )
-_REACH = re.compile(
+_REACH = lazy.compile(
     r"(?i)[a-z][a-z0-9+.-]*://|\bwww\.|javascript:|data:text|!\[|\]\(|<[a-z/!]|evil\.example|\bcurl\b|\bwget\b|\brm -"
 )
-_BLAME = re.compile(
+_BLAME = lazy.compile(
     r"(?i)\b(?:gpu|node|hardware|host|card|nvlink|memory|hbm|switch|cable)s?\b[^.;]{0,30}\b(?:broken|faulty|defective|dying|dead|damaged)\b"
     r"|\b(?:broken|faulty|defective|dying|dead|damaged)\b[^.;]{0,30}\b(?:gpu|node|hardware|host|card|nvlink|memory|hbm|switch|cable)s?\b"
 )

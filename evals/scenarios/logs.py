@@ -12,11 +12,12 @@ from zoneinfo import ZoneInfo
 from collector.importers.base import ImportContext
 from collector.importers.job_log import JobLog
 from evals.scenarios.plan import Plan
+from store import lazy
 from store.rows import Row
 
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d)([ T_])(\d\d:\d\d:\d\d)")
-_STAMP = re.compile(r"(?m)^(\d+: )?( ?\[)?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d+)?\]? ?")
-_RANK = re.compile(r"\[rank(\d+)\]")
+_TIME = lazy.compile(r"(\d{4}-\d\d-\d\d)([ T_])(\d\d:\d\d:\d\d)")
+_STAMP = lazy.compile(r"(?m)^(\d+: )?( ?\[)?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d+)?\]? ?")
+_RANK = lazy.compile(r"\[rank(\d+)\]")
 
 
 def text(plan: Plan) -> str:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from agent_tools.verdict import FAMILIES, Verdict
 from evals.scorers.base import Answer, Expected, Score, Scorer
+from store import lazy
 
-_HARDWARE = re.compile(
+_HARDWARE = lazy.compile(
     r"\b(?:hardware|(?:faulty|bad|broken|defective|failing|dead) (?:GPU|card|node|link|HCA|NIC)"
     r"|(?:GPU|card|node|link) (?:is|was|has been) (?:faulty|bad|broken|defective|failing)"
     r"|fallen off the bus|RMA|replace the (?:GPU|card))\b",
@@ -23,14 +24,14 @@ _NAMED = {
     "E2": "silent restart", "E3": "undertrained",
 }  # fmt: skip
 """Names of families that are no everyday words."""
-_DENIED = re.compile(
+_DENIED = lazy.compile(
     r"\b(?:no|not|nor|never|neither|nothing|without|rather than|instead of|whether|un(?:likely|affected)|if|may|might|could)\b"
     r"|n't\b",
     re.IGNORECASE,
 )
-_CODE = re.compile(rf"\b(?:{'|'.join(FAMILIES)})\b(?!\w)")
-_ENDS = re.compile(r"(?<=[.;:!?])\s+")
-_QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
+_CODE = lazy.compile(rf"\b(?:{'|'.join(FAMILIES)})\b(?!\w)")
+_ENDS = lazy.compile(r"(?<=[.;:!?])\s+")
+_QUOTED = lazy.compile(r'"[^"]*"|“[^”]*”')
 
 
 def _sentences(verdict: Verdict) -> Iterator[str]:

@@ -15,12 +15,13 @@ from typing import Any
 
 from collector.formats.hostlist import HostListError, expand
 from inquest.preflight.finding import Finding, fault, fit, unknown
+from store import lazy
 
 CHECK = "gpus"
 RESET = "drain the node, then reset the GPU (nvidia-smi --gpu-reset -i N) or reboot"
 REPLACE = "drain the node and have the GPU replaced"
 _ACTIONS = {1: "reset the GPU", 2: "reboot the node", 3: "drain peer-to-peer traffic", 4: "drain the GPU and reset it"}
-_GRES = re.compile(r"\bName=gpu\b", re.IGNORECASE)
+_GRES = lazy.compile(r"\bName=gpu\b", re.IGNORECASE)
 
 
 def look(expected: int | None) -> list[Finding]:

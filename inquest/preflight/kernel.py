@@ -9,13 +9,13 @@ CAVEAT    the ring buffer forgets: an old fault may be gone from it. NVML's word
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from collector.formats.kernel_events import Recogniser
 from inquest.preflight.finding import Finding, fault, fit, unknown
+from store import lazy
 
 CHECK = "kernel log"
 NEEDS_RESET = {
@@ -28,7 +28,7 @@ NEEDS_RESET = {
     143: "the GPU could not be initialised",
 }
 KMSG = Path("/dev/kmsg")
-_ACTION = re.compile(r"recovery action changed from \S+ \([^)]*\) to (?:0x)?([0-9a-fA-F]+) \(([^)]*)\)")
+_ACTION = lazy.compile(r"recovery action changed from \S+ \([^)]*\) to (?:0x)?([0-9a-fA-F]+) \(([^)]*)\)")
 _LIMIT_S = 2.0
 
 

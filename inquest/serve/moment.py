@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-_NUMBER = re.compile(r"\s*[+-]?[\d_.]+(?:[eE][+-]?\d+)?\s*")
+from store import lazy
+
+_NUMBER = lazy.compile(r"\s*[+-]?[\d_.]+(?:[eE][+-]?\d+)?\s*")
 
 
 def _written(given: Any) -> Any:

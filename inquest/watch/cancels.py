@@ -7,7 +7,6 @@ wait the request alone says that there was one.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Collection
 from contextlib import suppress
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from collector.slurm.added import LogFile
 from collector.slurm.arrays import tasks
+from store import lazy
 from store.rows import SlurmJob
 
 LOOK_S = 0.5
@@ -22,13 +22,13 @@ KEEP_S = 5.0
 """For so long after its line a job is looked up: accounting has the end of one that never ran within a second or two."""
 MOST = 200
 """Jobs looked up at a time; of a whole queue that is cancelled the poll finds the rest."""
-_LINE = re.compile(rb"(?:REQUEST_KILL_JOB|[Cc]ancell?ing|[Dd]eadline)\b[^\n]*?\bJobId=(\d+)(_?)")
+_LINE = lazy.compile(rb"(?:REQUEST_KILL_JOB|[Cc]ancell?ing|[Dd]eadline)\b[^\n]*?\bJobId=(\d+)(_?)")
 
 
 _RPC = rb"^\[[^\]]*\] _slurm_rpc_kill_job: "
 _TASKS = rb"JobId=(\d+_(?:\d+|\[[\d,:-]+\]))"
-_REQUEST = re.compile(_RPC + rb"REQUEST_KILL_JOB " + _TASKS)
-_FAILED = re.compile(_RPC + rb"job_str_signal\(\) uid=\d+ " + _TASKS + rb" sig=\d+ returned: ")
+_REQUEST = lazy.compile(_RPC + rb"REQUEST_KILL_JOB " + _TASKS)
+_FAILED = lazy.compile(_RPC + rb"job_str_signal\(\) uid=\d+ " + _TASKS + rb" sig=\d+ returned: ")
 """SOURCE: _slurm_rpc_kill_job in Slurm's slurmctld/proc_req.c, which logs the request, and then its error where it came to nothing."""
 REMEMBER_S = 60.0
 """For so long a look at the queue may conclude from the request that a task which it does not hold was taken out."""

@@ -15,7 +15,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-NAME = re.compile(r"(\d{1,18})\.(\d{1,6})\.ended\Z", re.ASCII)
+from store import lazy
+
+NAME = lazy.compile(r"(\d{1,18})\.(\d{1,6})\.ended\Z", re.ASCII)
 MOST = 2000
 STALE_S = 600.0
 

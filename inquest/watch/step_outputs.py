@@ -6,12 +6,12 @@ blanks, so a path that holds one is not found; neither is one relative to a fold
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from inquest.watch.attempt import Attempt
+from store import lazy
 from store.rows import Row, SlurmJob, SlurmStep
 
 MOST = 64
@@ -27,7 +27,7 @@ _FLAGS = frozenset([
 ])  # fmt: skip
 """Long options that take no value, or one only behind a sign of equality."""
 _LAID = {"o": "output", "e": "error"}
-_PATTERN = re.compile(r"%(\d{0,2})([%AaJjNnstux])")
+_PATTERN = lazy.compile(r"%(\d{0,2})([%AaJjNnstux])")
 _TO_SRUN = frozenset({"all", "none"})
 
 

@@ -10,14 +10,15 @@ from urllib.parse import quote, urlencode
 
 from agent_tools.untrusted import one_line
 from agent_tools.verdict import FAMILIES
+from store import lazy
 from store.redact import redact
 
 Note = dict[str, Any]
 EXAMPLES = 5
 """Jobs that a message about many names."""
 
-_MARK = re.compile(r" \[E\d{1,4}\]")
-_SCHEME = re.compile(r"\b(https?|ftp)://", re.IGNORECASE)
+_MARK = lazy.compile(r" \[E\d{1,4}\]")
+_SCHEME = lazy.compile(r"\b(https?|ftp)://", re.IGNORECASE)
 
 
 def safe(value: object, limit: int = 300) -> str:

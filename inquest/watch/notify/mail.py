@@ -5,7 +5,6 @@ Whether a message that broke off had been taken is not known, so it may come twi
 
 from __future__ import annotations
 
-import re
 import smtplib
 import socket
 import subprocess
@@ -18,9 +17,10 @@ from typing import Any
 from inquest.watch import words
 from inquest.watch.notify.base import Channel, Permanent, Temporary
 from inquest.watch.outbox import Delivery
+from store import lazy
 
 TIMEOUT_S = 20.0
-_USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}\Z")
+_USER = lazy.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}\Z")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -32,7 +32,10 @@ def sentences(path: Path) -> Iterator[tuple[int, str]]:
     part = {id(v) for n in ast.walk(tree) if isinstance(n, ast.JoinedStr) for v in n.values}
     part |= {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
     part |= {
-        id(a) for n in ast.walk(tree) if isinstance(n, ast.Call) and "re.compile" in ast.unparse(n.func) for a in n.args
+        id(a)
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Call) and ast.unparse(n.func) == "lazy.compile"
+        for a in n.args
     }
     for node in ast.walk(tree):
         text = ""
