@@ -90,7 +90,7 @@ _BY_REASON = {
     "more GPUs are asked for than are there": (
         "Bring the number of processes and the GPUs that Slurm gives together (--gpus-per-node, --nproc-per-node, CUDA_VISIBLE_DEVICES)."
     ),
-    "several processes were given the same GPU": (
+    "NCCL was used as it may not be, mostly by several processes on the same GPU": (
         "Give each local rank a GPU of its own (set the device from LOCAL_RANK), and ask Slurm for as many GPUs as ranks."
     ),
     "it asks Ray for more than the cluster has": "Ask Ray for no more than `ray status` lists, or give the job more nodes.",
