@@ -110,11 +110,6 @@ def redacting(sql: str, columns: list[str]) -> str:
 
 def without(expression: str) -> str:
     """An expression of a text, without the secrets in it."""
-    for secret in _literals():
-        expression = f"regexp_replace({expression}, {secret}, '[redacted]', 'g')"
+    for secret in patterns():
+        expression = f"regexp_replace({expression}, {literal(secret)}, '[redacted]', 'g')"
     return expression
-
-
-@cache
-def _literals() -> tuple[str, ...]:
-    return tuple(map(literal, patterns()))

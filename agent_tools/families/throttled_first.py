@@ -19,13 +19,17 @@ _MOST = 3
 
 
 def throttled_first(facts: Facts, gpus: Sequence[RowView]) -> list[Claim]:
-    """A warning of each GPU with severe reasons set in the half hour before a hardware fault of its own."""
+    """A warning of each GPU with severe reasons set in the half hour before the last hardware fault of its own."""
     throttled = [r for r in gpus if (r.number("severe_throttle_share") or 0) > 0]
-    said: dict[str, Claim] = {}
+    failed: dict[str, tuple[RowView, RowView]] = {}
     for event in facts.table("gpu_events").where(is_hard) if throttled else []:
         gpu = next((r for r in throttled if same_gpu(r, event)), None)
-        if gpu is None or not event.has("event_ts") or gpu_of(gpu) in said:
-            continue
+        if gpu is not None and event.has("event_ts"):
+            failed[gpu_of(gpu)] = gpu, event
+    said: list[Claim] = []
+    for name, (gpu, event) in failed.items():
+        if len(said) == _MOST:
+            break
         at = datetime.fromisoformat(event.text("event_ts").replace("Z", "+00:00"))
         uuid, index = gpu.get("gpu_uuid"), gpu.number("gpu")
         why = facts.table(
@@ -38,8 +42,10 @@ def throttled_first(facts: Facts, gpus: Sequence[RowView]) -> list[Claim]:
         ).first
         if why is not None:
             what = f"XID {event['xid']}" if event.has("xid") else f"the event {event['event']}"
-            said[gpu_of(gpu)] = claim(
-                f"{gpu_of(gpu)} had the reason {why['reason']} set in {why['minutes']} of the {why['watched_minutes']} watched "
-                f"before {what}, from {why['first_ts']} to {why['last_ts']}: have that node's cooling and power looked at, too."
+            said.append(
+                claim(
+                    f"{name} had the reason {why['reason']} set in {why['minutes']} of the {why['watched_minutes']} watched before "
+                    f"{what}, from {why['first_ts']} to {why['last_ts']}: have that node's cooling and power looked at, too."
+                )
             )
-    return list(said.values())[:_MOST]
+    return said

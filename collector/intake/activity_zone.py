@@ -9,6 +9,7 @@ stretch would be as long.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -55,8 +56,12 @@ def stretches(paths: Iterable[Path]) -> list[Stretch]:
     return [
         (datetime.fromtimestamp(a, UTC), datetime.fromtimestamp(b, UTC))
         for a, b in found
-        if any(0 < a - t <= _SEEN_S for t in idle) and any(0 < t - b <= _SEEN_S for t in idle)
+        if _near(idle, bisect_left(idle, a) - 1, a) and _near(idle, bisect_right(idle, b), b)
     ]
+
+
+def _near(idle: Sequence[float], at: int, end: float) -> bool:
+    return 0 <= at < len(idle) and abs(idle[at] - end) <= _SEEN_S
 
 
 def pairs(jobs: Sequence[SlurmJob], paths: Iterable[Path], basis: str) -> list[Pair]:

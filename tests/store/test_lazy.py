@@ -16,7 +16,7 @@ from store import lazy
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("store", "prompts", "collector", "agent_tools", "evals", "inquest")
 EAGER = """
-import importlib, pathlib, re, sys
+import importlib, re, sys
 from store import lazy
 made = []
 def compile(pattern, flags=0):
