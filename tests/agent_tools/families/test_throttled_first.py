@@ -51,9 +51,9 @@ def test_hours_before_or_on_another_gpu_or_of_a_programs_own_fault_it_is_not(tmp
     assert said(lost(tmp_path / "own", 588, 598, xid=31)) == []
 
 
-def test_many_faults_of_one_gpu_are_one_question(tmp_path: Path) -> None:
+def test_faults_of_several_kinds_on_one_gpu_are_one_question(tmp_path: Path) -> None:
     world = lost(tmp_path, 588, 598)
-    for minute in range(100, 140):
-        world.add(GpuEvent(node="n1", gpu=2, pci_bus_id=BUS, ts=T + timedelta(minutes=minute), event="xid", xid=79))
+    for n, xid in enumerate((48, 95)):
+        world.add(GpuEvent(node="n1", gpu=2, pci_bus_id=BUS, ts=T + timedelta(minutes=100 + n), event="xid", xid=xid))
     assert len(said(world)) == 1
     assert [e.query for e in world.facts().ledger.all()].count("gpu_throttle_reasons") == 1
