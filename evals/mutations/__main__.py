@@ -1,8 +1,8 @@
 """`python -m evals.mutations [FAMILY ...]`: invert each family's deciding conditions; exit status 1 where a mutant lives.
 
 For every condition: the family's own cases are run against the changed code, until one that is right otherwise is judged
-wrong. What is known to be lacking in the cases stands in `gaps.py` and is told as such. With --wide conditions are removed
-as well, and those that only choose between confirmed and suspected are looked at too; what lives of these is only listed.
+wrong. With --wide conditions are removed as well, and those that only choose between confirmed and suspected are looked at
+too; what lives of these is only listed.
 """
 
 from __future__ import annotations
@@ -45,21 +45,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     hunts = [h for code in codes for h in found[code]]
     lived = [h for h in hunts if h.survived]
     standing = {m for code in codes for m in mutants(code)}
-    failed = [h for h in lived if h.mutant in standing and not h.gap]
+    failed = [h for h in lived if h.mutant in standing]
     unseen = [code for code in codes if all(h.survived for h in found[code])]
     if options.json:
         print(json.dumps([{**asdict(h), "survived": h.survived} for h in hunts], indent=1))
     else:
-        gaps = sum(bool(h.gap) for h in lived)
-        print(
-            f"{len(hunts) - len(lived)} of {len(hunts)} mutants of {len(codes)} families were caught, {gaps} are known gaps"
-        )
+        print(f"{len(hunts) - len(lived)} of {len(hunts)} mutants of {len(codes)} families were caught")
     return 1 if failed or unseen else 0
 
 
 def _line(h: Hunted) -> str:
-    lived = f"known gap: {h.gap}" if h.gap else f"LIVED through {h.tried} cases"
-    caught = ", ".join(f"{case} ({why})" for case, why in h.caught) or lived
+    caught = ", ".join(f"{case} ({why})" for case, why in h.caught) or f"LIVED through {h.tried} cases"
     return f"{h.mutant.code}  {h.mutant.how:8}  line {h.mutant.line:3}  {h.mutant.text[:80]:80}  {caught}"
 
 

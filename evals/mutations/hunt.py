@@ -13,7 +13,6 @@ from typing import Any
 
 from agent_tools.families.registry import families
 from evals.asking import Settings, posed
-from evals.mutations.gaps import GAPS
 from evals.mutations.mutants import Mutant, installed, mutants
 from evals.outcome import Outcome
 from evals.scenarios.cases import CaseId, variants
@@ -39,11 +38,6 @@ class Hunted:
     def survived(self) -> bool:
         """No case noticed."""
         return not self.caught
-
-    @property
-    def gap(self) -> str:
-        """Why it is known that no case notices; "" where it is not."""
-        return GAPS.get((self.mutant.code, self.mutant.text), "")
 
 
 def slice_of(stem: str, limit: int = CASES) -> list[CaseId]:

@@ -45,6 +45,18 @@ def activity(
     return change
 
 
+def resting(plan: Plan) -> None:
+    """Every GPU does nothing while the job waits for its saves, which are spread evenly over it."""
+    period = (plan.minutes - plan.setup_min) / plan.saves
+
+    def change(values: Values, gpu: Gpu, minute: float) -> None:
+        if minute >= plan.setup_min and (minute - plan.setup_min) % period >= period - plan.save_min:
+            values.update(engine_active=0.0, sm_active=0.0, tensor_active=0.0, dram_active=0.0)
+            values["power_w"] = plan.site.card.power_w * 0.13
+
+    plan.gpu_changes.append(change)
+
+
 def without_sm(plan: Plan) -> None:
     """Its exporter gives what dcgm-exporter gives by default: engine, memory and tensor cores, and no SM activity."""
     plan.gpu_changes.append(lambda values, gpu, minute: values.update(sm_active=None))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from math import exp
 from pathlib import Path
 from random import Random
 from zoneinfo import ZoneInfo
@@ -84,7 +85,7 @@ def _progress(plan: Plan, rng: Random) -> Iterator[tuple[float, str]]:
     # A run that finishes spreads its steps over its time; another one had as much more to do as its seed says.
     planned = reports if plan.finishes else int(reports * rng.uniform(1.2, 2.5))
     factors = [plan.pace(plan.setup_min + whole * i / reports) * rng.uniform(0.97, 1.03) for i in range(reports)]
-    unit = whole / sum(factors)
+    unit = max(whole - plan.saves * plan.save_min, 0.1) / max(sum(factors), 1e-9)
     minute = plan.setup_min
     stop = plan.progress_until if plan.progress_until is not None else plan.minutes
     total = plan.first_step + planned * plan.stride
@@ -102,7 +103,12 @@ def _progress(plan: Plan, rng: Random) -> Iterator[tuple[float, str]]:
             ),
         )
         if plan.saves_every and number * plan.stride % plan.saves_every == 0:
+            if plan.save_begun:
+                yield minute + 1e-4, f"{_clock(plan, minute)} INFO train: saving checkpoint at step {step}"
+            minute += plan.save_min
             yield minute + 1e-4, _saved(plan, minute, step)
+            if plan.scores:
+                yield minute + 2e-4, _scored(plan, step, loss)
     if plan.finishes:
         for line in _end(plan, total):
             yield plan.minutes - 0.1, line
@@ -137,6 +143,12 @@ def _saved(plan: Plan, minute: float, step: int) -> str:
     if plan.style == "trainer":
         return f"Saving model checkpoint to {path}/checkpoint-{step}"
     return f"{_clock(plan, minute)} INFO train: saved checkpoint to {path}/step_{step}.pt"
+
+
+def _scored(plan: Plan, step: int, loss: float) -> str:
+    if plan.style == "megatron":
+        return f" validation loss at iteration {step} | lm loss value: {loss:.6E} | lm loss PPL: {exp(min(loss, 20.0)):.6E} |"
+    return f"{{'eval_loss': {loss:.4f}, 'eval_runtime': {plan.save_min * 60:.1f}, 'epoch': {round(3 * step / plan.steps, 3)}}}"
 
 
 def _end(plan: Plan, total: int) -> list[str]:

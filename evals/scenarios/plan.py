@@ -75,6 +75,12 @@ class Plan:
     """Step that it goes on from."""
     finishes: bool = True
     saves_every: int | None = None
+    save_min: float = 0.0
+    """Minutes that everything waits for a save."""
+    save_begun: bool = False
+    """Whether the program also says when a save begins."""
+    scores: bool = False
+    """Whether it also scores what it saves, and says so."""
     state: str = "COMPLETED"
     exit_code: int = 0
     exit_signal: int = 0
@@ -108,6 +114,11 @@ class Plan:
     """By table: the minute after which nothing of it arrived."""
     skew: dict[str, timedelta] = field(default_factory=dict[str, timedelta])
     """By node: how far its clock is ahead."""
+
+    @property
+    def saves(self) -> int:
+        """How often it saves until its planned steps are done."""
+        return self.steps // self.saves_every if self.saves_every else 0
 
     @property
     def card_gib(self) -> float:

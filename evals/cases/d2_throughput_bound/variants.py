@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import time_limit
-from evals.scenarios.faults import activity, blind, but, frozen, no_launches, only, sound
+from evals.scenarios.faults import activity, blind, but, frozen, no_launches, only, resting, sound
 from evals.scenarios.plan import Plan, healthy
 from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
@@ -121,6 +121,23 @@ def _cheap_saves(seed: int) -> tuple[Plan, Expected]:
     return plan, sound("healthy")
 
 
+def _seldom(style: str, *, told: bool, scores: bool = False) -> Callable[[int], tuple[Plan, Expected]]:
+    """Few saves that each take minutes: more than a third of the run, in which no GPU does anything."""
+
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan = healthy(seed, minutes=50 + seed % 30, style=style)
+        plan.steps = plan.stride * 48
+        plan.saves_every = plan.stride * 4
+        plan.save_min = (0.45 + seed % 20 / 100) * (plan.minutes - plan.setup_min) / plan.saves
+        plan.save_begun, plan.scores = told, scores
+        resting(plan)
+        if scores:
+            return plan, sound()
+        return plan, Expected(("D2",), "save_storm", "job", facts=("By the log's own times",) if told else ())
+
+    return make
+
+
 def _gone(seed: int) -> tuple[Plan, Expected]:
     plan, _ = _interconnect(0.1, words=False)(seed)
     return plan.losing("gpu_sample"), blind("gpu_sample")
@@ -189,4 +206,7 @@ VARIANTS = (
     *placed("sockets-fast", _socket_but_fast, "coarse", kind="twin"),
     *placed("cheap-saves", _cheap_saves, "coarse", "shared", kind="healthy"),
     *unseen("slow-net", _interconnect(0.1, words=False), "gpu_sample", "gpu_sample", until=0.1, ways=("bare", "stale")),
+    Variant("seldom-timed", "fault", _seldom("plain", told=True)),
+    Variant("seldom-rested", "fault", _seldom("megatron", told=False)),
+    Variant("seldom-scored", "twin", _seldom("megatron", told=False, scores=True)),
 )

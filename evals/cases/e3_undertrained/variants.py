@@ -29,6 +29,12 @@ def _few(
     return make
 
 
+def _none(seed: int) -> tuple[Plan, Expected]:
+    """A trainer whose data gave no batch: more steps are no remedy then."""
+    plan, _ = _few(0, "trainer")(seed)
+    return plan, Expected(("E3",), None, "job", facts=("no batch to train on",))
+
+
 def _crashed(seed: int) -> tuple[Plan, Expected]:
     plan, _, minute = crash(seed, minutes=12)
     plan.steps, plan.stride, plan.saves_every = 3, 1, None
@@ -91,4 +97,5 @@ VARIANTS = (
     *placed("short", _short, "printed", "coarse", "shared", kind="healthy"),
     *unseen("three", _few(3), "log_line", "log_line", "gpu_sample", ways=("bare", "lost")),
     *placed("three", _few(3), "unaccounted"),
+    Variant("none", "fault", _none),
 )
