@@ -111,7 +111,7 @@ def seen(lake: Path) -> tuple[int, dict[str, str]]:
     """Of how many ranks the launches are in the lake, and which of the sources that a node has did not work, with the reason."""
     ranks = free_sql.run(lake, "SELECT count(DISTINCT rank) FROM cuda_sample WHERE launches > 0").rows[0][0]
     broken = free_sql.run(lake, "SELECT DISTINCT source, message FROM source_health WHERE NOT ok").rows
-    return int(ranks), {source: message for source, message in broken if source not in ABSENT}
+    return int(str(ranks)), {str(source): str(message) for source, message in broken if source not in ABSENT}
 
 
 def resident_mb(pid: int) -> float:

@@ -25,6 +25,7 @@ from bench import missed
 from store import Reader, Writer
 from store.catalog import QueryInfo
 from store.compact import compact
+from store.pruning import Limits
 from store.rows import GpuSample
 
 METRICS = [
@@ -83,7 +84,7 @@ ONE_NODE = QueryInfo(
     "",
     "SELECT gpu, count(*), avg(sm_active), max(fb_used_bytes), min(sm_clock_mhz), max(temp_c), "
     "max(ecc_sbe_total) - min(ecc_sbe_total) FROM gpu_sample WHERE node = $node GROUP BY gpu ORDER BY gpu",
-    frozenset({"node"}),
+    {"gpu_sample": Limits(frozenset({"node"}))},
 )
 
 
