@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from store import commits, incoming, manifest, views
+from store import commits, day_index, incoming, manifest, views
 from store.engine import PARQUET, literal, writing
 from store.lake import Lake, locked, nonce, sync_file
 from store.manifest import Manifest, Segment
@@ -46,7 +46,9 @@ ORDER = {
 
 @dataclass(slots=True)
 class Compacted:
-    """What a run did. `removed` counts files deleted after their grace period, `abandoned` segments of dead writers."""
+    """What a run did. `removed` counts files deleted after their grace period, `abandoned` segments of dead writers,
+    `listed` days of which the index was made.
+    """
 
     partitions: int = 0
     merged: int = 0
@@ -54,6 +56,7 @@ class Compacted:
     removed: int = 0
     abandoned: int = 0
     busy: int = 0
+    listed: int = 0
     problems: list[str] = field(default_factory=list[str])
 
 
@@ -81,6 +84,8 @@ def compact(
                         _one(lake, con, scratch, name, folder, min_segments, grace_s, settle_s, done)
                     else:
                         done.busy += 1
+    if table is None:
+        done.listed = day_index.build(lake)
     done.removed += _sweep(lake)
     return done
 

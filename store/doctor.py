@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
-from store import commits, engine, incoming, manifest
+from store import commits, day_marks, engine, incoming, manifest
 from store.compact import strays
+from store.day_index import DayIndex
 from store.lake import NO_DAY, Lake
 from store.manifest import Manifest, Segment
 from store.result import StoreError
 from store.retain import gone_before
 from store.rows import tables
-from store.snapshot import partition_of, partitions
+from store.snapshot import EVERYTHING, partition_of, partitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,13 @@ def doctor(lake: Lake | Path | str, *, deep: bool = False) -> Examined:
     found = Examined(0, 0, 0, 0, [])
     current, expected = _published(lake, found)
     seen: set[str] = set()
+    listed = _listed(lake)
     with engine.asking(memory_mb=1024, threads=2, folders=[lake.tables]) as con:
         for table in tables():
             for partition in partitions(lake, table):
                 seen.add(partition)
                 _partition(lake, con, partition, current, expected.get(partition, 0), deep, found)
+                _index(lake, partition, listed, found)
     _handed_over(lake, found)
     first = gone_before(lake)
     for partition, rows in expected.items():
@@ -143,6 +147,30 @@ def _partition(
         found.findings.append(
             Finding("leftovers", False, partition, what, "none needed: `inquest compact` removes them")
         )
+
+
+def _listed(lake: Lake) -> dict[str, frozenset[Segment]]:
+    """By partition what the index of past days has of it: nothing of an empty one, and no day that is not listed."""
+    index = DayIndex(lake)
+    days = index.days()
+    found: dict[str, frozenset[Segment]] = {}
+    for table in tables() if days else ():
+        for day in (index.find(table, EVERYTHING, days) or {}).values():
+            for partition, s in day:
+                found[partition] = found.get(partition, frozenset()) | {s}
+    index.close()
+    return found
+
+
+def _index(lake: Lake, partition: str, listed: dict[str, frozenset[Segment]], found: Examined) -> None:
+    day = partition_of(partition).day
+    with suppress(StoreError):  # told where the partition itself is looked at
+        have = manifest.load(lake.tables / partition) or Manifest()
+        other = partition in listed and frozenset(have.segments) != listed[partition]
+        if other and day in day_marks.valid(lake)[1] and _still(lake, partition, have):
+            what = "the index of past days does not have what the manifest has"
+            remedy = f"delete {day_marks.folder(lake)}: `inquest compact` makes it anew"
+            found.findings.append(Finding("stale index", True, partition, what, remedy))
 
 
 def _still(lake: Lake, partition: str, have: Manifest) -> bool:

@@ -4,6 +4,7 @@
     LAKE/tables/TABLE/DAY/NODE/manifest.json          which segments the partition has
     LAKE/tables/TABLE/DAY/NODE/*.parquet              immutable segments
     LAKE/tables/TABLE/DAY/NODE/lock                   flock of whoever changes the manifest
+    LAKE/index/                                       the segments of past days in one file (see store.day_marks)
     LAKE/commits/HH/HASH.json                         one record per published batch (see store.commits)
     LAKE/incoming/                                    what nodes handed over and nobody took in yet (see store.incoming)
     LAKE/triggers/                                    requests to the nodes' collectors (see store.triggers)
@@ -100,7 +101,7 @@ class Lake:
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             if not self.tables.exists() and any(
-                p.name not in ("commits", "incoming", "tmp", "triggers") for p in self.root.iterdir()
+                p.name not in ("commits", "incoming", "index", "tmp", "triggers") for p in self.root.iterdir()
             ):
                 raise StoreError(f"{self.root} is not empty and not a lake: name a new folder with --lake")
             for folder in (self.tables, self.commits, self.root / "tmp"):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from store import day_marks
 from store.lake import json_of, read_raw, replace_json
 from store.result import StoreError
 
@@ -77,7 +78,8 @@ def save(folder: Path, manifest: Manifest, durable: bool) -> None:
         d["columns"] = ids.setdefault(s.columns, str(len(ids)))
         segments.append(d)
     value = {"columns": {v: k for k, v in ids.items()}, "segments": segments, "dropped": manifest.dropped}
-    replace_json(folder / MANIFEST, value, durable)
+    with day_marks.changing(folder, durable):
+        replace_json(folder / MANIFEST, value, durable)
 
 
 def _segment(raw: dict[str, Any], names: dict[str, tuple[str, ...]]) -> Segment:

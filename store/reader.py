@@ -79,6 +79,7 @@ class Reader:
         """Close the connection."""
         self._alarm.stop()
         self._con.close()
+        self.snapshots.close()
         self._overlay.close()
 
     @property
@@ -115,7 +116,7 @@ class Reader:
     def _run(self, info: QueryInfo, params: dict[str, Cell], max_rows: int) -> Result:
         started = time.perf_counter()
         wanted = self._wanted(info, params) if self._prune else None
-        for attempt in (1, 2):
+        for attempt in (1, 2, 3):
             opened = self.snapshots.take(views.with_beside(info.tables), wanted)
             try:
                 names, types, rows, total = self._execute(info, params, opened, max_rows)
@@ -123,8 +124,10 @@ class Reader:
             except duckdb.IOException as e:
                 # Compacted or aged out since the manifest was read: once more with the manifest as it is now.
                 gone = [str(p) for o in opened.values() for p, _ in o if not p.exists()]
-                if attempt == 2 or not gone:
+                if attempt == 3 or not gone:
                     raise _broken(info.name, e, opened) from e
+                if attempt == 2:  # taken away by hand, perhaps, and still listed
+                    self.snapshots.distrust()
             except (duckdb.InvalidInputException, duckdb.SerializationException, duckdb.InternalException) as e:
                 raise _broken(info.name, e, opened) from e
             except duckdb.OutOfMemoryException as e:

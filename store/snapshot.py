@@ -3,7 +3,8 @@
 Manifests are read, then the commit records of the keys in them, then the manifests again (those that did not change
 are known by their inode and time). A publication whose record was read had entered all its manifests before, so the
 second reading has all of it; one that was not yet committed when its record was read does not count, although some of
-it may be seen. Segments of a publication that was replaced or merged stay listed or on disk for a grace period.
+it may be seen. Past days that did not change since they were listed are looked up instead (see `store.day_index`): whoever changes
+such a day takes it off the list before. Segments of a publication that was replaced or merged stay listed or on disk for a grace period.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from store import commits, manifest
+from store.day_index import DayIndex
 from store.lake import NO_DAY, Lake, Partition, folder_node, node_folder, read_raw
 from store.manifest import MANIFEST, Manifest, Segment
 from store.rows import columns, tables
@@ -94,6 +96,7 @@ class Snapshots:
         """With an overlay what waits to be taken in belongs to the picture."""
         self._lake = lake
         self._overlay = overlay
+        self._index: DayIndex | None = DayIndex(lake)
         self._manifests: dict[str, _Known[Manifest]] = {}
         self._records: dict[str, _Known[commits.Commit]] = {}
         self._paths: dict[tuple[str, str], Path] = {}
@@ -130,15 +133,17 @@ class Snapshots:
 
     def _picture(self, windows: Mapping[str, Window]) -> tuple[dict[str, Opened], dict[str, str | None]]:
         """What is published; and of each batch that has a segment there whether it is, which of its publications."""
-        first = {t: self._read(t, window) for t, window in windows.items()}
+        listed = frozenset[str]() if self._index is None else self._index.days()
+        first = {t: self._read(t, window, listed) for t, window in windows.items()}
         keys = {s.key for found in first.values() for _, s in found if s.key is not None}
         if not any(first.values()):
             return {t: [] for t in windows}, {}
         current = {key: self._pub(key) for key in keys}
+        listed = frozenset[str]() if self._index is None else self._index.days()
         opened = {
             t: [
                 (self._path(folder, s.file), s)
-                for folder, s in self._read(t, window)
+                for folder, s in self._read(t, window, listed)
                 if s.key is None or (s.key in current and current[s.key] == s.pub)
             ]
             for t, window in windows.items()
@@ -158,25 +163,44 @@ class Snapshots:
         commit = _cached(path, key, self._records, commits.of)
         return None if commit is None else commit.pub
 
-    def _read(self, table: str, window: Window) -> list[tuple[str, Segment]]:
-        found: list[tuple[str, Segment]] = []
-        for partition in partitions(self._lake, table, window):
+    def distrust(self) -> None:
+        """Look at every manifest from now on: what the list of past days names is not there."""
+        self._index = None
+
+    def close(self) -> None:
+        """Close what is open."""
+        if self._index is not None:
+            self._index.close()
+
+    def _read(self, table: str, window: Window, listed: frozenset[str]) -> list[tuple[str, Segment]]:
+        by_day: dict[str, list[tuple[str, Segment]]] = {}
+        if listed and self._index is not None:
+            found = self._index.find(table, window, listed)
+            if found is None:
+                listed = frozenset()
+            else:
+                by_day = dict(found)
+        for partition in partitions(self._lake, table, window, listed):
             file = self._path(partition, MANIFEST)
             m = _cached(file, partition, self._manifests, manifest.of)
             if m is not None:
-                node = partition.rpartition("/")[2]
-                found += [(partition, s) for s in m.segments if window.wants(s, node)]
-        return found
+                _, day, node = partition.split("/")
+                by_day.setdefault(day, []).extend((partition, s) for s in m.segments if window.wants(s, node))
+        return [pair for day in sorted(by_day) for pair in by_day[day]]
 
 
-def partitions(lake: Lake, table: str, window: Window = EVERYTHING) -> Iterator[str]:
-    """The folders (below LAKE/tables) of a table's partitions that the window wants, sorted."""
+def partitions(
+    lake: Lake, table: str, window: Window = EVERYTHING, without: frozenset[str] = frozenset()
+) -> Iterator[str]:
+    """The folders (below LAKE/tables) of a table's partitions that the window wants, sorted, but for those of some days."""
     nodes = window.nodes if window.jobs is None else None
     nodes = nodes if window.node is None else {node_folder(window.node)}
     base = f"{lake.tables}/{table}"
     # What lasts stands under the day on which it began.
     start = None if "end_ts" in _columns_of(table) else window.start
     for day in sorted(_names(base)):
+        if day in without:
+            continue
         if day != NO_DAY and window.end is not None and _starts(day) > window.end:
             continue
         if day != NO_DAY and start is not None and _starts(day) + DAY_US <= start:

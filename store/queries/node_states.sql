@@ -2,7 +2,7 @@
 -- TABLES: slurm_node_state
 -- PARAMS: nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
 -- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, TIMESTAMP, TIMESTAMP, BIGINT, BOOLEAN, BOOLEAN, BOOLEAN, BOOLEAN
--- PRUNE: none
+-- PRUNE: nodes, from_ts - 2 HOUR, to_ts + 1 HOUR
 -- COLUMN node: node
 -- COLUMN state: base state
 -- COLUMN state_flags: flags
