@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -69,21 +70,27 @@ def compact(
     settle_s: float = SETTLE_S,
     memory_mb: int = 1024,
     threads: int = 2,
+    on_step: Callable[[str, int, int], None] | None = None,
 ) -> Compacted:
-    """Merge where a partition has at least `min_segments` small ones, and clean up. Raises StoreError."""
+    """Merge where a partition has at least `min_segments` small ones, and clean up. Raises StoreError.
+
+    `on_step` is told each partition, how many are done and of how many.
+    """
     lake = Lake.of(lake)
     lake.check()
     done = Compacted()
     with lake.scratch() as scratch, writing(memory_mb=memory_mb, threads=threads, spill=scratch) as con:
-        for name in [table] if table else list(tables()):
-            for partition in partitions(lake, name):
-                folder = lake.tables / partition
-                with locked(folder / "compact.lock", wait=False) as ours:
-                    if ours:
-                        done.partitions += 1
-                        _one(lake, con, scratch, name, folder, min_segments, grace_s, settle_s, done)
-                    else:
-                        done.busy += 1
+        places = [(name, p) for name in ([table] if table else tables()) for p in partitions(lake, name)]
+        for number, (name, partition) in enumerate(places):
+            if on_step is not None:
+                on_step(partition, number, len(places))
+            folder = lake.tables / partition
+            with locked(folder / "compact.lock", wait=False) as ours:
+                if ours:
+                    done.partitions += 1
+                    _one(lake, con, scratch, name, folder, min_segments, grace_s, settle_s, done)
+                else:
+                    done.busy += 1
     if table is None:
         done.listed = day_index.build(lake)
     done.removed += _sweep(lake)

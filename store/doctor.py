@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,8 +47,13 @@ class Examined:
         return not any(f.serious for f in self.findings)
 
 
-def doctor(lake: Lake | Path | str, *, deep: bool = False) -> Examined:
-    """Examine a lake, also while it is written. `deep` reads every value, else the files' footers. Raises StoreError."""
+def doctor(
+    lake: Lake | Path | str, *, deep: bool = False, on_step: Callable[[str, int, int], None] | None = None
+) -> Examined:
+    """Examine a lake, also while it is written. `deep` reads every value, else the files' footers. Raises StoreError.
+
+    `on_step` is told each partition, how many are done and of how many.
+    """
     lake = Lake.of(lake)
     lake.check()
     found = Examined(0, 0, 0, 0, [])
@@ -55,11 +61,13 @@ def doctor(lake: Lake | Path | str, *, deep: bool = False) -> Examined:
     seen: set[str] = set()
     listed = _listed(lake)
     with engine.asking(memory_mb=1024, threads=2, folders=[lake.tables]) as con:
-        for table in tables():
-            for partition in partitions(lake, table):
-                seen.add(partition)
-                _partition(lake, con, partition, current, expected.get(partition, 0), deep, found)
-                _index(lake, partition, listed, found)
+        places = [p for table in tables() for p in partitions(lake, table)]
+        for number, partition in enumerate(places):
+            if on_step is not None:
+                on_step(partition, number, len(places))
+            seen.add(partition)
+            _partition(lake, con, partition, current, expected.get(partition, 0), deep, found)
+            _index(lake, partition, listed, found)
     _handed_over(lake, found)
     first = gone_before(lake)
     for partition, rows in expected.items():

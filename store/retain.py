@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -37,11 +37,12 @@ def retain(
     by_table: Mapping[str, float] | None = None,
     grace_s: float = GRACE_S,
     now: datetime | None = None,
+    on_step: Callable[[str, int, int], None] | None = None,
 ) -> Retained:
     """Keep the last `days` days of every table, or what `by_table` says for one; None keeps all.
 
     Rows without a time are kept. Files that were laid aside go after as many days as rows of all tables. Safe beside writers, readers and compactors; a row that comes late for a day that is
-    gone stays until the next run. Raises StoreError.
+    gone stays until the next run. `on_step` is told each partition that goes, how many are gone and of how many. Raises StoreError.
     """
     lake = Lake.of(lake)
     lake.check()
@@ -56,10 +57,11 @@ def retain(
             continue
         first = (today - timedelta(days=keep)).date().isoformat()
         _announce(lake, table, first)
-        for partition in list(partitions(lake, table)):
-            day = partition_of(partition).day
-            if day != NO_DAY and day < first:
-                _age_out(lake, lake.tables / partition, grace_s, done)
+        old = [p for p in partitions(lake, table) if (day := partition_of(p).day) != NO_DAY and day < first]
+        for number, partition in enumerate(old):
+            if on_step is not None:
+                on_step(partition, number, len(old))
+            _age_out(lake, lake.tables / partition, grace_s, done)
     _forget(lake, done)
     done.removed += triggers.age_out(lake, today.timestamp())
     if days is not None:

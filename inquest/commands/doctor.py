@@ -10,6 +10,7 @@ from pathlib import Path
 from inquest import safe
 from inquest.commands import USAGE, Failure
 from inquest.options import add_json, add_lake, lake_of, print_json
+from inquest.progress import steps
 from inquest.render.table import table
 
 
@@ -40,7 +41,8 @@ def run(args: argparse.Namespace) -> int:
     lake = lake_of(args, must_exist=not args.watch)
     if args.watch:
         return _watch(args, args.state or lake / "watch")
-    found = doctor(lake, deep=args.deep)
+    with steps(quiet=args.json) as on_step:
+        found = doctor(lake, deep=args.deep, on_step=on_step)
     with Reader(lake) as reader:
         held = [c for c in reader.coverage() if c.rows]
     if args.json:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from inquest.commands import USAGE, Failure
 from inquest.options import add_json, add_lake, days, lake_of, print_json
+from inquest.progress import steps
 from store.rows import tables
 
 
@@ -27,11 +28,15 @@ def run(args: argparse.Namespace) -> int:
     by_table: dict[str, float] = dict(args.table)
     if args.days is None and not by_table:
         raise Failure("how long should rows be kept? Give --days N or --table TABLE=N", USAGE)
-    done = asdict(retain(lake_of(args), args.days, by_table=by_table))
+    with steps(quiet=args.json) as on_step:
+        done = retain(lake_of(args), args.days, by_table=by_table, on_step=on_step)
     if args.json:
-        print_json(done)
+        print_json(asdict(done))
     else:
-        print(", ".join(f"{k}: {v}" for k, v in done.items()))
+        print(
+            f"{done.rows:,} rows in {done.segments:,} segments aged out, {done.removed:,} files and {done.records:,} records of batches "
+            "removed"
+        )
     return 0
 
 
