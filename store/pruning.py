@@ -2,12 +2,14 @@
 
     -- PRUNE: job_id, nodes, from_ts                                          each table it reads by these
     -- PRUNE: log_event(job_id), host_event(job_id, nodes, to_ts + 5 MINUTE)  some tables, each by its own; others not at all
+    -- PRUNE: gpu_minute(since - 1 MINUTE, until)
     -- PRUNE: none
     -- FIRST: run_before
 
 `job_id` stands for rows of `$job_id` (and rows without a job); with `nodes` for those, and rows without a job on one of `$nodes`
 (comma-separated); `job_id | nodes` for rows of the job, and anybody's on one of these nodes. `nodes` alone is for rows on these,
-`node` for rows on `$node`. Times take a margin: `from_ts - 10 MINUTE`, `to_ts + 1 HOUR`.
+`node` for rows on `$node`. Times take a margin: `from_ts - 10 MINUTE`, `to_ts + 1 HOUR`; `since` and `until`
+are read alike.
 
 `FIRST` names a question of the catalog that is asked with the parameters that both have: jobs in its column `job_id` are wanted
 beside `$job_id`, and what stands in its column `node` are the nodes.
@@ -32,16 +34,17 @@ from store.snapshot import EVERYTHING, Window
 if TYPE_CHECKING:
     from store.catalog import QueryInfo
 
-_KNOWN = frozenset({"job_id", "node", "nodes", "from_ts", "to_ts"})
+_KNOWN = frozenset({"job_id", "node", "nodes", "from_ts", "to_ts", "since", "until"})
 _UNITS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86_400}
 _ENTRY = lazy.compile(r"(\w+)\s*\((.*)\)")
 _EITHER = lazy.compile(r"job_id\s*\|\s*nodes")
-_MARGIN = lazy.compile(r"(from_ts\s*-|to_ts\s*\+)\s*(\d+)\s*([A-Z]+)")
+_MARGIN = lazy.compile(r"((?:from_ts|since)\s*-|(?:to_ts|until)\s*\+)\s*(\d+)\s*([A-Z]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """By which parameters segments of a table may be left out. Margins in microseconds before `from_ts` and after `to_ts`.
+    """By which parameters segments of a table may be left out. Margins in microseconds before `from_ts` or `since` and after `to_ts` or
+    `until`.
 
     `either`: rows on the nodes are wanted whosever they are, and not only those without a job.
     """
@@ -73,7 +76,7 @@ def read(query: str, text: str, named: Sequence[str]) -> dict[str, Limits]:
 
 def _limits(query: str, parts: list[str]) -> Limits:
     params: set[str] = set()
-    margins = {"from_ts": 0, "to_ts": 0}
+    margins = dict.fromkeys(("from_ts", "since", "to_ts", "until"), 0)
     either = False
     for part in parts:
         if _EITHER.fullmatch(part):
@@ -87,7 +90,8 @@ def _limits(query: str, parts: list[str]) -> Limits:
             params.add(part)
         else:
             raise StoreError(f"{query}.sql: cannot read {part!r} of PRUNE: there are {', '.join(sorted(_KNOWN))}")
-    return Limits(frozenset(params), either, margins["from_ts"], margins["to_ts"])
+    before, after = max(margins["from_ts"], margins["since"]), max(margins["to_ts"], margins["until"])
+    return Limits(frozenset(params), either, before, after)
 
 
 _LIMITS = {
@@ -141,7 +145,8 @@ def _window(limits: Limits, params: Mapping[str, Cell], jobs: Iterable[str], nam
         return params.get(name) if name in limits.params else None
 
     job, node, nodes = of("job_id"), of("node"), of("nodes")
-    start, end = cells.microseconds(of("from_ts")), cells.microseconds(of("to_ts"))
+    start = cells.microseconds(of("from_ts") if "from_ts" in limits.params else of("since"))
+    end = cells.microseconds(of("to_ts") if "to_ts" in limits.params else of("until"))
     on = None if nodes is None else frozenset(str(nodes).split(","))
     on = named if on is None and "nodes" in limits.params else on
     return Window(

@@ -2,7 +2,7 @@
 -- TABLES: slurm_job, verdict, gpu_minute
 -- WITH: attempts_asked, minutes_owned
 -- PARAMS: by VARCHAR, job VARCHAR = NULL, user VARCHAR = NULL, name VARCHAR = NULL, state VARCHAR = NULL, partition VARCHAR = NULL, node VARCHAR = NULL, family VARCHAR = NULL, since TIMESTAMP = NULL, until TIMESTAMP = NULL
--- PRUNE: none
+-- PRUNE: gpu_minute(since - 1 MINUTE, until)
 -- COLUMN value: the job, user, node, partition, name or day (UTC, of the end), or "all"; NULL where it is not known
 -- COLUMN user: Unix user, where all of it is one user's
 -- COLUMN state: base state, where all of it has one

@@ -1,7 +1,7 @@
 -- gpus_in_trouble: XIDs and other events of any node's GPUs in a time, the GPUs with the newest first.
 -- TABLES: gpu_event, gpu_device
 -- PARAMS: node VARCHAR = NULL, since TIMESTAMP = NULL, until TIMESTAMP = NULL
--- PRUNE: none
+-- PRUNE: gpu_event(node, since, until), gpu_device(node)
 -- COLUMN node: node
 -- COLUMN gpu: index on its node, where the row or the node's inventory has it
 -- COLUMN gpu_uuid: UUID, likewise

@@ -1,7 +1,7 @@
 -- node_past: What a node and its GPUs have gone through: trouble in Slurm's eyes, kernel and driver events, jobs that ended badly there.
 -- TABLES: slurm_node_state, gpu_event, host_event, slurm_job, verdict
 -- PARAMS: node VARCHAR, gpu BIGINT = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
--- PRUNE: none
+-- PRUNE: slurm_node_state(node, from_ts, to_ts), gpu_event(node, from_ts, to_ts), host_event(node, from_ts, to_ts)
 -- COLUMN event_ts: when
 -- COLUMN source: slurm, gpu, host or job
 -- COLUMN event: what: a state, XID, kernel event, or the job's state

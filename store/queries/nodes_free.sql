@@ -1,7 +1,7 @@
 -- nodes_free: What is free on each node as Slurm saw it last, those with the most free GPUs first.
 -- TABLES: slurm_node_sample, slurm_node_state
 -- PARAMS: node VARCHAR = NULL
--- PRUNE: none
+-- PRUNE: node
 -- COLUMN node: node
 -- COLUMN state: base state, as far as it is recorded
 -- COLUMN state_flags: flags

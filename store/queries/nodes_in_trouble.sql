@@ -1,7 +1,7 @@
 -- nodes_in_trouble: Nodes that were down, failed, drained or silent in a time, those that still are first.
 -- TABLES: slurm_node_state
 -- PARAMS: node VARCHAR = NULL, since TIMESTAMP = NULL, until TIMESTAMP = NULL
--- PRUNE: none
+-- PRUNE: node
 -- COLUMN node: node
 -- COLUMN state: base state
 -- COLUMN state_flags: flags

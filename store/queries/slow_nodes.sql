@@ -2,7 +2,7 @@
 -- TABLES: slurm_job, gpu_minute
 -- WITH: minutes_owned
 -- PARAMS: node VARCHAR = NULL, since TIMESTAMP = NULL, until TIMESTAMP = NULL
--- PRUNE: none
+-- PRUNE: gpu_minute(since - 1 MINUTE, until)
 -- COLUMN node: node
 -- COLUMN attempts: attempts of jobs that ran there with GPUs measured
 -- COLUMN compared: of those, attempts that ran on other nodes too
@@ -35,9 +35,9 @@ WITH g AS (
 )
 SELECT
   node, count(*) AS attempts, count(*) FILTER (others > 0) AS compared,
-  count(*) FILTER (clock < 0.9) AS clock_low, round(min(clock) FILTER (clock < 0.9), 3) AS clock_share, arg_min(of_job, clock) FILTER (clock < 0.9) AS clock_job,
-  count(*) FILTER (times >= 1.8) AS longest, round(max(times) FILTER (times >= 1.8), 1) AS times_others, arg_max(of_job, times) FILTER (times >= 1.8) AS longest_job,
-  count(*) FILTER (held >= 0.1) AS held_back, round(max(held) FILTER (held >= 0.1), 3) AS held_share, arg_max(of_job, held) FILTER (held >= 0.1) AS held_job,
+  count(*) FILTER (clock < 0.9) AS clock_low, round(min(clock) FILTER (clock < 0.9), 3) AS clock_share, arg_min(of_job, (clock, of_job)) FILTER (clock < 0.9) AS clock_job,
+  count(*) FILTER (times >= 1.8) AS longest, round(max(times) FILTER (times >= 1.8), 1) AS times_others, arg_max(of_job, (times, of_job)) FILTER (times >= 1.8) AS longest_job,
+  count(*) FILTER (held >= 0.1) AS held_back, round(max(held) FILTER (held >= 0.1), 3) AS held_share, arg_max(of_job, (held, of_job)) FILTER (held >= 0.1) AS held_job,
   max(last_ts) FILTER (clock < 0.9 OR times >= 1.8 OR held >= 0.1) AS last_ts
 FROM o
 WHERE $node IS NULL OR node = $node
