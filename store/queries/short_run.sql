@@ -8,7 +8,7 @@
 -- COLUMN total_steps: planned steps
 -- COLUMN runtime_s [s]: run time that the trainer states at the end
 -- COLUMN rate [1/s]: steps per second that it states
--- COLUMN steps_by_rate: run time times rate, rounded
+-- COLUMN steps_by_rate: run time times rate, rounded; of several trainings the one of most steps
 -- COLUMN samples: run time times the samples per second that it states, rounded: no run makes more steps than that
 -- COLUMN epoch_steps: last epoch times the batches of one, where a line stands for each epoch
 -- COLUMN epoch_at: step of the last report, where its total is that of an epoch and that epoch has several reports
@@ -46,7 +46,10 @@ o AS (
   ) WHERE of_epoch > 1
 ),
 e AS (
-  SELECT kind, name, message, framework, step, total_steps, line_no, elapsed_ms, TRY_CAST(detail AS JSON) AS d FROM log_event
+  SELECT kind, name, message, framework, step, total_steps, line_no, elapsed_ms, TRY_CAST(detail AS JSON) AS d,
+    coalesce(TRY_CAST(d->>'$.train_runtime' AS DOUBLE), elapsed_ms / 1000) AS own_s,
+    TRY_CAST(d->>'$.train_steps_per_second' AS DOUBLE) AS own_rate, TRY_CAST(d->>'$.train_samples_per_second' AS DOUBLE) AS own_samples
+  FROM log_event
   WHERE kind IN ('train_end', 'train_plan', 'checkpoint') AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
@@ -59,9 +62,11 @@ a AS (
       -- Lightning names the limit that was reached; after a fit by epochs the steps of another are not all there were.
       CASE WHEN count(*) FILTER (WHERE kind = 'train_end' AND framework = 'lightning' AND name <> 'max_steps') = 0
         THEN max(total_steps) FILTER (WHERE kind = 'train_end' AND name = 'max_steps') END) AS end_step,
-    max(coalesce(TRY_CAST(d->>'$.train_runtime' AS DOUBLE), elapsed_ms / 1000)) FILTER (WHERE kind = 'train_end') AS runtime_s,
-    max(TRY_CAST(d->>'$.train_steps_per_second' AS DOUBLE)) FILTER (WHERE kind = 'train_end') AS rate,
-    max(TRY_CAST(d->>'$.train_samples_per_second' AS DOUBLE)) FILTER (WHERE kind = 'train_end') AS sample_rate,
+    max(own_s) FILTER (WHERE kind = 'train_end') AS runtime_s,
+    max(own_rate) FILTER (WHERE kind = 'train_end') AS rate,
+    -- One script may train several times: the time of one and the rate of another are no number of steps.
+    coalesce(max(own_rate * own_s) FILTER (WHERE kind = 'train_end'), rate * runtime_s) AS by_rate,
+    coalesce(max(own_samples * own_s) FILTER (WHERE kind = 'train_end'), max(own_samples) FILTER (WHERE kind = 'train_end') * runtime_s) AS by_sample_rate,
     max(TRY_CAST(d->>'$.epoch' AS DOUBLE)) FILTER (WHERE kind = 'train_end') AS end_epoch,
     count(*) FILTER (WHERE kind = 'checkpoint' AND name IN ('loaded', 'resumed')) AS resumed
   FROM e
@@ -74,8 +79,8 @@ j AS (
 )
 SELECT
   s.reports, s.last_step, s.first_step, coalesce(s.total, a.plan) AS total_steps, a.runtime_s, a.rate,
-  CASE WHEN a.rate IS NOT NULL AND a.runtime_s IS NOT NULL THEN round(a.rate * a.runtime_s)::BIGINT END AS steps_by_rate,
-  round(a.sample_rate * a.runtime_s)::BIGINT AS samples, s.epoch_steps,
+  round(a.by_rate)::BIGINT AS steps_by_rate,
+  round(a.by_sample_rate)::BIGINT AS samples, s.epoch_steps,
   o.step AS epoch_at, o.batches AS epoch_batches, a.end_step, a.ends, a.end_message, a.end_line, coalesce(s.last_epoch, a.end_epoch) AS last_epoch, a.resumed, j.state,
   j.exit_code, j.elapsed_min, j.gpu_hours
 FROM s CROSS JOIN a LEFT JOIN j ON true LEFT JOIN o ON true

@@ -28,6 +28,19 @@ def test_run_time_and_rate_tell_the_steps_where_no_step_is_printed(tmp_path: Pat
     assert judge(world, assess).status == "confirmed"
 
 
+def test_of_several_trainings_each_has_its_own_time_and_rate(tmp_path: Path) -> None:
+    def trained(folder: str, *ends: tuple[float, float]) -> Assessment:
+        world = World(tmp_path / folder)
+        for seconds, rate in ends:
+            said = f'{{"train_runtime": {seconds}, "train_steps_per_second": {rate}, "epoch": 1.0}}'
+            world.say("train_end", "train_runtime", severity="info", detail=said)
+        return judge(world, assess)
+
+    # Six steps each; the longest time and the highest rate would be fifteen.
+    assert trained("alike", (20.0, 0.3), (8.0, 0.75)).status == "confirmed"
+    assert trained("one of many", (20.0, 0.3), (800.0, 0.75)).status == "ruled_out"
+
+
 def test_the_limit_of_steps_that_lightning_reached_is_their_number(tmp_path: Path) -> None:
     def fits(folder: str, *limits: tuple[str, int | None]) -> Assessment:
         world = World(tmp_path / folder)
