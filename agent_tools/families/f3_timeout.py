@@ -19,6 +19,7 @@ from agent_tools.families.base import Assessment
 from agent_tools.families.data_waits import feed_first
 from agent_tools.families.deadline import too_late
 from agent_tools.families.last_at_start import stuck_at_start
+from agent_tools.families.lone_wall import lone_wall
 from agent_tools.families.step_limit import by_step, of_step
 from agent_tools.families.wording import by_log, gpu_of
 from agent_tools.say import count, lacks, own_failure, quoted, say
@@ -35,8 +36,6 @@ MOVING_PACES = 5.0
 ENFORCED_MIN, ENFORCED_SHARE = 1.0, 0.05
 """Slurm looks at the limits twice a minute and waits for half a one between SIGTERM and the end: until then fast steps are many."""
 UNTIMED = 0.6
-MUTE_LINES = 1
-"""Lines of a log in which Slurm speaks of the end and the program said nothing."""
 LATE, EARLY_S = 0.8, 75.0
 """Share of the limit after which a warning is of it; Slurm may send the signal that was asked for a minute early."""
 
@@ -334,11 +333,8 @@ def _unknown(facts: Facts, wall: RowView | None, shows: list[str], blind: bool, 
     # Reports without a time, and nothing else that was watched: the last of them may be hours old.
     told = not _unseen(facts) and not (wall is not None and stalled(wall))
     confidence = 0.45 if blind else (0.88 if told else UNTIMED) if begun else 0.8
-    if (
-        not begun
-        and not facts.has("gpu_sample")
-        and sum(count(r, "lines") for r in facts.table("log_extent")) <= MUTE_LINES
-    ):
+    mute = not begun and not facts.has("gpu_sample") and lone_wall(facts)
+    if mute:
         confidence = 0.45  # The wall is all that is known: the run may have been slow, stuck, or never under way.
     idle = facts.cold and facts.silent_gpus is None and not begun
     if idle:
@@ -362,7 +358,7 @@ def _unknown(facts: Facts, wall: RowView | None, shows: list[str], blind: bool, 
         None,
         confidence,
         "job" if begun and told and not lost else "undetermined",  # what keeps a stuck run may be no doing of its own
-        f"The run was ended at its {limit}; whether it was slow or stuck by then is not known."
+        f"The run was ended at its {limit}; whether it was slow or stuck by then{', or ever under way,' if mute else ''} is not known."
         if rested is None
         else f"The run was ended at its {limit}, and its GPUs had nothing to do by then: it waited, or was left, and was not slow.",
         say(*shows),
