@@ -1,6 +1,6 @@
 """Errors that NCCL, RCCL, Gloo and the process group report, by kind of error.
 
-SOURCE  nccl.h result names as torch prints them, `NCCL WARN` lines, Gloo's transport, DistBackendError texts.
+SOURCE  nccl.h result names as torch prints them, `NCCL WARN` lines, `WARN` lines of NCCL 2.0 to 2.2, Gloo's transport, DistBackendError texts.
 ROWS    `nccl_error`; the peer that is named in `peer`, the host that speaks in `host`.
 CAVEAT  a remote error is what the survivors of another rank's death print: it names a victim.
 EXAMPLE n1:77:93 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer n2<3456>
@@ -59,6 +59,9 @@ _TABLE: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("backend_error", lazy.compile(r"DistBackendError: NCCL error|NCCL error in: |ncclResult_t|NCCL Error \d+")),
     ("warn", lazy.compile(r"NCCL WARN (?P<text>\S.*)")),
 )  # fmt: skip
+_WARNS = " WARN "
+# NCCL 2.0 to 2.2 put the place before the word and not their name: `n1:77:93 [0] transport/shm.cu:151 WARN `.
+_UNNAMED = lazy.compile(r"(?:^|\[\d{1,3}\] )(?:[\w.-]{1,40}/){0,4}\w{1,40}\.(?:cu|h):\d{1,5} (?=WARN \S)")
 _PEER = lazy.compile(r"(?:peer|from|to|remote) (?P<peer>[\w.\-\[\]:]+<\d+>)")
 _VENDOR = lazy.compile(r"vendor(?: err |_err=)(\d+)")
 _VERSION = lazy.compile(r"NCCL version (\d[\w.+]*)")
@@ -96,11 +99,17 @@ class NcclError(LineParser):
         "detected fatal errors",
         "etry count",
         "ib_mlx5_log",
+        _WARNS,
     )
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         text = line.text[:20_000]
+        if _WARNS in text and "NCCL" not in text:
+            old = _UNNAMED.search(text)
+            if old is None and not any(a in text for a in self.anchors if a != _WARNS):
+                return []
+            text = text if old is None else f"{text[: old.end()]}NCCL {text[old.end() :]}"
         if "NCCL INFO" in text and "NCCL WARN" not in text and "socketPollConnect: connect returned" not in text:
             return []
         for name, pattern in _TABLE:

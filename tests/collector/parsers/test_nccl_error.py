@@ -44,6 +44,9 @@ def parse(text):
         ("[n4:812 :0:812] ib_mlx5_log.c:177  Transport retry count exceeded on mlx5_2:1/RoCE (synd 0x15 vend 0x81 hw_synd 0/0)", "ib_error", {}),
         ("F1012 11:02:03.4 771 client.h:77] Terminating process because the JAX distributed service detected fatal errors. This most likely indicates that another task died", "peer_lost", {}),
         ("n1:7:9 [0] NCCL WARN something new", "warn", {"severity": "warning"}),
+        ("n1:7:9 [2] transport/net_ib.cu:640 WARN Call to ibv_modify_qp failed", "ib_error", {"host": "n1", "pid": 7, "gpu": 2}),
+        ("n1:7:9 [3] init.cu:121 WARN Cuda failure 'invalid device ordinal'", "cuda_error", {"gpu": 3}),
+        ("misc/ibvwrap.cu:60 WARN Failed to open libibverbs.so[.1]", "warn", {"severity": "warning"}),
         ("n1:7:9 [2] NCCL WARN NET/IB : mlx5_0:1 Got async event : port active", "warn", {"severity": "warning"}),
         ("n1:7:9 [2] NCCL WARN NET/IB : Got async event : client reregistration", "warn", {"severity": "warning"}),
     ],
@@ -52,6 +55,19 @@ def test_errors_by_kind(text, name, want):
     (row,) = parse(text)
     assert (row.kind, row.name) == ("nccl_error", name) and name in NAMES
     assert {k: getattr(row, k) for k in want} == want
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-03-01 10:00:00 WARN Call to ibv_modify_qp failed",
+        "src/net.rs:12 WARN Connection refused",
+        "W0301 10:00:00.1 7 conv.cu:26] WARN Cuda failure",
+        "see init.cu:121 WARN level",
+    ],
+)
+def test_a_warning_of_another_program_is_none_of_nccl(text):
+    assert parse(text) == []
 
 
 def test_an_ib_completion_keeps_status_and_vendor_error():
