@@ -50,6 +50,8 @@ _TABLE: tuple[tuple[str, str | None, re.Pattern[str]], ...] = tuple(
         ("completed", "litgpt", r"^\| - Training Time +: +\d+(?:\.\d+)? s\s*$"),
         ("early_stop", None, r"Training finished after not improving"),
         ("early_stop", "keras", r"Epoch \d+: early stopping"),
+        # EarlyStopping says it as fit ends, by its own rule or with the last epoch.
+        ("completed", "keras", r"(?<![A-Za-z])Restoring model weights from the end of the best epoch(?:: \d{1,9})?\.?\s*$"),
         ("early_stop", "lightning", r"Signaling Trainer to stop|EarlyStopping: .{0,80}stopp|[Ee]arly stopping (?:triggered|at (?:epoch|step|iteration))|[Ss]topped early after"),
         ("completed", "lightning", r"\bMetric name is None! Skipping metric value retrieval|\bRetrieved metric value! <"),
         ("completed", "ray", r"Training (?:completed|finished) after \d+ iterations|Returning an analysis object by default\."),
@@ -93,6 +95,7 @@ class Finish(LineParser):
         "UNING FINISHED",
         "uning is ",
         "uning done",
+        "Restoring model weights",
         "train metrics",
         "Time limit reached",
         "exiting program",

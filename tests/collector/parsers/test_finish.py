@@ -20,6 +20,12 @@ def parse(text):
         ("2023-01-01 | INFO | fairseq_cli.train | done training in 1234.5 seconds", "completed", {}),
         ("Time limit reached. Elapsed time is 0:10:00. Signaling Trainer to stop.", "limit_reached", {}),
         ("Epoch 00010: early stopping", "early_stop", {}),
+        ("Restoring model weights from the end of the best epoch: 12.", "completed", {}),
+        (
+            "200/200 [====] - ETA: 0s - loss: 0.5Restoring model weights from the end of the best epoch.",
+            "completed",
+            {},
+        ),
         ("[2026-05-08 14:18:24,076 INFO] Training finished after not improving. Early Stop!", "early_stop", {}),
         (
             "[2026-06-20 15:38:29,823] [INFO] [axolotl.train] Training completed! Saving trained model to ./out.",
