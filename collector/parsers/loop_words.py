@@ -36,9 +36,13 @@ _HELD_OUT = frozenset(_WORDS.findall("v vl vld val vali valid validate validatio
 _PARTS = frozenset(
     _WORDS.findall(
         "d g dis disc discriminator gen generator critic actor policy value entropy adv gan cls classification reg regression box bbox giou iou dice mask"
-        " obj conf rpn rcnn aux auxiliary kl kld rec recon recons reconstruction content style ctc att perceptual"
+        " obj conf rpn rcnn pi pg q vf aux auxiliary kl kld rec recon recons reconstruction content style ctc att perceptual"
     )
 )
+POLICY = lazy.compile(r"(?i)(?<![A-Za-z])(?:pi|pg|policy|actor)[ _/-]?loss(?![a-z])|\bloss[_/](?:pi|pg|policy|actor)\b")
+"""The loss that tells that an agent learns."""
+_VALUE = frozenset(("v",))
+"""Beside such a loss it is that of the value which the agent expects, and no validation's."""
 _ASIDE = frozenset(_WORDS.findall("best final min minimum lowest expected target initial packet prev previous"))
 
 
@@ -60,11 +64,12 @@ class Loss:
 def losses(text: str) -> list[Loss]:
     """Every loss that is named with its figure behind the name."""
     found: list[Loss] = []
+    acts = POLICY.search(text) is not None
     for match in _LOSS.finditer(text):
         before = _BEFORE.search(text, max(0, match.start() - 70), match.start())
         head = before[0] if before else ""
         words = {w.lower() for w in (*_WORDS.findall(head), *_WORDS.findall(match["after"]))}
-        of = _of(words, bool(head) and not head[-1].isspace())
+        of = "part" if acts and words & _VALUE else _of(words, bool(head) and not head[-1].isspace())
         start = match.start() - len(head)
         found.append(Loss(start, match.end(), of, "total" in words, bool(match["mark"]), match["value"]))
     return found
@@ -105,6 +110,11 @@ _BOTH = lazy.compile(
 _FIRST = lazy.compile(
     rf"(?:{_LEAD}|^\s{{0,8}}\|\s{{0,12}})(?:\[\s{{0,6}}(?P<n>\d{{1,12}}+)\s?/\s{{0,6}}(?P<total>\d{{1,12}}+)\]|(?P<n2>\d{{1,12}}+)(?:/(?P<total2>\d{{1,12}}+)(?=[\s:,])|\s{{0,3}}\|(?=\s)))"
 )
+# How an agent counts what it has seen, where its policy's loss stands on the line.
+_SEEN = lazy.compile(
+    r"(?<![\w/.-])(?:(?i:total|env|environment)[ _])?(?i:samples?|time[ _]?steps?|frames?|env[ _]?steps?|interactions?)[\s:=#]{0,4}\s{0,6}"
+    r"(?P<n>(?:\d{1,3}(?:,\d{3})++|\d{1,12}+))(?:\s?(?:/|of)\s{0,6}(?P<total>\d{1,12}+))?(?![\w.]\d|[A-Za-z])"
+)
 _AHEAD = lazy.compile(r"(?<![\w./-])(?P<n>\d{1,12}+)(?P<total>) (?i:iterations?|iters?|steps?|updates?)(?=[,:])")
 # Nobody fills a total up with zeros: `[03/00000100]` is the hundredth step, and not three out of hundred.
 _PAIR = lazy.compile(r"^\[ {0,6}(?P<epoch>\d{1,9})(?:(?:, {0,8}|/(?=0\d{3}))(?P<n>\d{1,12}))?\]")
@@ -122,6 +132,15 @@ class Counts:
     step: int | None = None
     total: int | None = None
     within: int | None = None
+
+
+def seen(text: str) -> Counts | None:
+    """What a line of an agent that learns counts beside its steps: samples, frames; None where it has no such count."""
+    found = _SEEN.search(text) if POLICY.search(text) else None
+    if found is None:
+        return None
+    total = found["total"]
+    return Counts(found.start(), step=int(found["n"].replace(",", "")), total=int(total) if total else None)
 
 
 def counts(text: str) -> Counts | None:

@@ -12,6 +12,7 @@ EXAMPLES
     epoch:  2 loss:  0.0503
     Train: [3/300][100/448]  eta 0:12:31 lr 0.001  loss 2.3113 (2.3012)
     (epoch: 3, iters: 100, time: 0.412, data: 0.003) G_GAN: 1.037 G_L1: 0.449 D_real: 0.061
+    Sample 10240, reward -112.40, pi loss 0.0412
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow, Parser
-from collector.parsers.loop_words import NORM, RATE, counts, losses, whole
+from collector.parsers.loop_words import NORM, POLICY, RATE, counts, losses, seen, whole
 from collector.parsers.values import NUMBER, as_json, number
 from collector.parsers.wording import Steps
 from store import lazy
@@ -175,6 +176,8 @@ def _letters(text: str) -> list[str]:
 def _read(line: Line) -> TrainStep | None:
     text = line.text
     at = counts(text)
+    if at is None or at.step is None:
+        at = seen(text) or at
     if at is None:
         return None
     named = losses(text)
@@ -186,11 +189,12 @@ def _read(line: Line) -> TrainStep | None:
     begin = min((n.start for n in named), default=len(text))
     held_out = (loss is None and held is not None) or _HELD_OUT.search(text, 0, begin) is not None
     parts = [n for n in named if n.of == "part"]
-    sure = at.epoch is not None or at.total is not None or any(n.total for n in parts)
+    acts = POLICY.search(text) is not None
+    sure = acts or at.epoch is not None or at.total is not None or any(n.total for n in parts)
     if value is None and (held_out or at.step is None or not sure):
         return None
     rate, norm = RATE.search(text), NORM.search(text)
-    if value is None and len(parts) < 2 and not any(n.total for n in parts):
+    if value is None and len(parts) < 2 and not acts and not any(n.total for n in parts):
         # Neither a loss nor parts of one: figures behind both counts, and a learning rate, or no score among them.
         told = rate is not None and at.epoch is not None
         if len(_FIGURE.findall(text)) < 3 or not (told or (_BRACKETED.match(text) and not _SCORE.search(text))):

@@ -23,6 +23,8 @@ LOSSES = [
     ("x_loss: 0.25, combined_loss: 0.75", "0.75", "part whole"),
     ("overall loss: 0.75, overall_box_loss: 0.25", "0.75", "whole part"),
     ("triplet loss: 1.25", None, "unknown"),
+    ("pi loss: 0.25, v loss: 1.5, q_loss: 2.5", None, "part part part"),
+    ("v loss: 1.5", None, "held out"),
     ("0% packet loss, time 31ms; loss of 3 lines; loss at 64%", None, ""),
 ]
 

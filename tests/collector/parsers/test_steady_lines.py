@@ -41,6 +41,31 @@ def test_a_long_line_of_many_figures_is_read_by_its_loss_per_token() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "want"),
+    [
+        ("Sample {n}00, reward -1.5, pi loss 0.2{n}", (300, None)),
+        ("samples: {n}00/9000 | actor_loss: 0.2{n} | critic_loss: 1.5", (300, 9000)),
+        ("Frames {n}00 Episode 4 | policy loss: -0.2{n}, v loss: 1.5, entropy 0.5", (300, None)),
+        ("Timesteps={n}00, mean reward 2.5, loss_pi=-0.2{n}", (300, None)),
+        ("iteration {n}00: pg loss 0.2{n}, v loss 1.5", (300, None)),
+    ],
+)
+def test_an_agent_that_learns_counts_its_samples_beside_the_loss_of_its_policy(
+    line: str, want: tuple[int, int | None]
+) -> None:
+    got = steps(*(line.replace("{n}", str(n)) for n in (1, 2, 3)))
+    assert [r.split for r in got] == ["train"] * 3
+    assert (got[-1].step, got[-1].total_steps, got[-1].loss) == (*want, None)
+
+
+@pytest.mark.parametrize(
+    "line", ["Sample {n}00, reward -1.5", "Frames {n}00: loss of 3 packets", "sample {n}00 from a policy: loss"]
+)
+def test_a_count_of_samples_without_the_loss_of_a_policy_is_no_training(line: str) -> None:
+    assert steps(*(line.replace("{n}", str(n)) for n in (1, 2, 3))) == []
+
+
 def test_held_out_losses_are_told_from_training() -> None:
     got = steps(*(f"step {n}: val loss 2.{n}" for n in range(1, 4)))
     assert [r.split for r in got] == ["eval"] * 3
