@@ -46,3 +46,16 @@ def unreached(facts: Facts) -> list[RowView]:
 def unformed(facts: Facts) -> bool:
     """Whether NCCL could not bring up a communicator: what a script says after it only tells that it did not go on."""
     return bool(facts.table("nccl_events").one_of("name", "connect_failed", "no_interface", "system_error"))
+
+
+def network_before(facts: Facts, row: RowView) -> RowView | None:
+    """What NCCL said of the network between the ranks above that line of its log; None where it said nothing."""
+    line = row.number("line_no") or 0
+    said = facts.table("nccl_events").where(
+        lambda r: (
+            r.text("name") in ("ib_error", "remote_error", "connect_failed")
+            and r.text("file") == row.text("file")
+            and (r.number("line_no") or 0) < line
+        )
+    )
+    return said[0] if said else None

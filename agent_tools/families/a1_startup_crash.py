@@ -15,7 +15,7 @@ from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.faults import Fault, classify, file_system_fails
 from agent_tools.facts.looping import amid_figures, any_time, at_next_batch, in_a_loop, on_a_batch
 from agent_tools.facts.memory import of_either
-from agent_tools.facts.ports import one_node, port_taken, unformed, unreached
+from agent_tools.facts.ports import network_before, one_node, port_taken, unformed, unreached
 from agent_tools.facts.rank_place import say_where
 from agent_tools.facts.setups import setup_before, unfit_setup
 from agent_tools.families.application_xids import asserted
@@ -323,12 +323,20 @@ def _device(facts: Facts, row: RowView) -> Assessment:
         result.missing.append(_BEFORE)
     else:
         result.speaks_for.append(claim("No training step was reported before it."))
+    if (network := network_before(facts, row)) is not None:
+        # The first word is of the network: what a rank met after that need not be its own doing.
+        result.status, result.confidence, result.attribution = (
+            "suspected",
+            min(result.confidence, UNSAID),
+            "undetermined",
+        )
+        result.speaks_for.append(claim(f"Before it the log says: {network['message']} (line {network['line_no']})."))
     if either:
         result.implies.append(claim(ALIKE, "hypothesis"))
         result.actions.append(claim(LOOK_FOR_XID))
     else:
         usual = "A label or an index outside its range is the usual cause: the data or the model's sizes."
-        result.implies.append(claim(usual, "supported"))
+        result.implies.append(claim(usual, "supported" if network is None else "hypothesis"))
         check = "Check labels and indices against the sizes that the model was built with."
         result.actions.append(claim(check, "supported"))
     result.missing.append(missing("Which call it was.", "the traceback, with CUDA_LAUNCH_BLOCKING set"))

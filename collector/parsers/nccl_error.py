@@ -41,7 +41,7 @@ _TABLE: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("gloo_closed", lazy.compile(r"gloo.{0,200}(?:Connection closed by peer|Connection reset by peer|Broken pipe|Application timeout caused pair closure)|pair\.cc:\d+\].{0,80}(?:closed|reset)")),
     # What libibverbs calls an event, and is none of an error: a port came up, a subnet manager or an address changed.
     ("warn", lazy.compile(r"NET/IB ?: ?.{0,60}event.{0,20}: (?P<text>port active|communication established|path migrated$|client reregistration|(?:LID|P_Key|SM|GID table) change|send queue drained|last WQE reached|SRQ limit reached)")),
-    ("ib_error", lazy.compile(r"NET/IB ?: ?(?:.{0,60}(?:Got completion from peer (?P<peer>\S+?) with (?:error|status=) ?(?:IBV_WC_\w{1,40}\()?(?P<status>\d+)|[Gg]ot (?:async|fatal).{0,20}event.{0,60})|.{0,300}?ibv_\w+ failed.{0,80})|Call to ibv_\w+ failed.{0,80}")),
+    ("ib_error", lazy.compile(r"NET/IB ?: ?(?:.{0,60}(?:Got completion (?:from peer (?P<peer>\S+?) )?with (?:error|status=) ?(?:IBV_WC_\w{1,40}\()?(?P<status>\d+)|[Gg]ot (?:async|fatal).{0,20}event.{0,60})|.{0,300}?ibv_\w+ failed.{0,80})|Call to ibv_\w+ failed.{0,80}")),
     ("ib_error", lazy.compile(r"\b(?:ib_mlx5_log\.c|ib_log\.c|UCX {1,4}ERROR)\b.{0,80}(?i:transport retry count(?:er)? exceeded|remote (?:operation|access) error)")),
     ("shm_failed", lazy.compile(r"Error while (?:creating|attaching to) shared memory segment|NCCL WARN .{0,40}failed to extend \S*/dev/shm/nccl-|NCCL WARN Call to (?:shm_open|shm_unlink|posix_fallocate|ftruncate) failed")),
     # The network plugin of EFA and Slingshot. What libfabric took back (RC -FI_ECANCELED) is a teardown's.

@@ -31,6 +31,7 @@ def parse(text):
         ("n1:7:9 [1] misc/socket.cc:518 NCCL WARN Net : Call to recv from 10.0.0.4<58355> failed : Broken pipe", "remote_error", {"peer": "10.0.0.4<58355>"}),
         ("n1:7:9 [2] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.0.0.1<1234> with error 12, opcode 0, len 0, vendor err 129", "ib_error", {"peer": "10.0.0.1<1234>"}),
         ("n1:7:9 [2] transport/net_ib.cc:2472 NCCL WARN NET/IB: Got completion from peer 10.0.0.1<1234> with status=IBV_WC_RETRY_EXC_ERR(12) opcode=IBV_WC_SEND(0) reqSize=0 vendor_err=129 req_type=Send hca mlx5_2", "ib_error", {"peer": "10.0.0.1<1234>", "detail": '{"status": 12, "vendor_err": 129}'}),
+        ("n1:7:9 [2] transport/net_ib.cc:801 NCCL WARN NET/IB : Got completion with error 5, opcode 1, len 4096, vendor err 244", "ib_error", {"peer": None, "detail": '{"status": 5, "vendor_err": 244}'}),
         ("n1:7:9 [2] NCCL WARN NET/IB : mlx5_0:1 Got async event : port error", "ib_error", {}),
         ("n1:7:9 [2] nccl_net_ofi_rdma.c:1101 NCCL WARN NET/OFI Request 0x7f00a8 completed with error. RC: 113. Error: 4123 (Unreachable remote). Completed length: 0", "ib_error", {}),
         ("n1:7:9 [2] nccl_net_ofi_sendrecv.c:91 NCCL WARN NET/OFI Request 0x7f00a8 completed with error. RC: 125. Error: 125 (Operation canceled). Completed length: 0", "warn", {}),
