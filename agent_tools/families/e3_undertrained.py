@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
@@ -27,6 +28,9 @@ _CAPPED = lazy.compile(r"\bstopped early after \d", re.IGNORECASE)
 """A plan of so many updates that an epoch did not hold them all: no measure that stopped to improve."""
 _NO_TIME = lazy.compile(r"\bend of training\b.{0,20}\btime (?:consumed|used|elapsed|taken):? *0:00:00\b", re.IGNORECASE)
 """An end that came in the second of the beginning: nothing was left to train."""
+# Megatron's two words around its loop, with the time of each.
+_BEGAN = lazy.compile(r"\[before the start of training step\] datetime: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
+_DONE = lazy.compile(r"\[after training is done\] datetime: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
 _TEST = lazy.compile(
     r"\b(?:smoke[ _-]?tests?|dry[ _-]?run|sanity[ _-]?(?:test|run)|fast_dev_run)\b(?!['\"]?\)?\s*[=:]\s*['\"]?(?:False|None|0|no|off)\b)"
     r"|(?:^|[ _-])smoke(?:$|[ -])",
@@ -200,7 +204,16 @@ def _test_run(facts: Facts) -> str:
 
 
 def _over_at_once(facts: Facts) -> RowView | None:
-    return next((line for line in facts.table("log_tail") if _NO_TIME.search(line.text("text"))), None)
+    tail = facts.table("log_tail")
+    told = next((line for line in tail if _NO_TIME.search(line.text("text"))), None)
+    if told is not None:
+        return told
+    # Between the two words not a step was reported, and not a second passed.
+    for line, following in pairwise(tail):
+        began, done = _BEGAN.search(line.text("text")), _DONE.search(following.text("text"))
+        if began is not None and done is not None and began[1] == done[1]:
+            return following
+    return None
 
 
 def _nothing_left(facts: Facts, line: RowView) -> Assessment:

@@ -123,3 +123,20 @@ def test_so_few_steps_are_meant_where_the_run_is_called_a_test(
     a = judge(world, assess)
     assert a.status == status
     assert bool(a.warnings) == (status == "ruled_out")
+
+
+def test_a_loop_that_began_and_was_done_in_one_second_made_no_step(tmp_path: Path) -> None:
+    def looped(folder: str, done: str, between: str = "") -> Assessment:
+        world = World(tmp_path / folder).text("done with setup ...")
+        for line in (f"[before the start of training step] datetime: {BEGAN}", between, f"{DONE} {done}", "saved"):
+            world = world.text(line) if line else world
+        return judge(world, assess)
+
+    assert looped("at once", BEGAN).status == "confirmed"
+    assert "without a single optimizer step" in looped("again", BEGAN).headline
+    assert looped("later", "2025-04-03 10:09:00").status == "undecidable"
+    assert looped("at work", BEGAN, " iteration 1/ 1 | elapsed time per iteration (ms): 9.1 |").status == "undecidable"
+
+
+BEGAN = "2025-04-03 10:00:00"
+DONE = "[after training is done] datetime:"
