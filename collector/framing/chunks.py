@@ -25,6 +25,7 @@ PIECE = 16 << 10
 _ESCAPES = lazy.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[PX^_][^\x1b\n]*(?:\x1b\\)?|[ -/]*[0-~])?"
 )
+_OCTAL = lazy.compile(rb"#(0(?:33(?=\[)|15|07))")
 _CONTROLS = bytes(c for c in range(0x20) if c not in (0x09, 0x0A, 0x0D)) + b"\x7f"
 # srun -l writes at most 1,024 bytes of a task's line, then a line feed, then a new label and the rest.
 _LABEL = lazy.compile(rb"^( *\d{1,6}: )", re.M)
@@ -140,6 +141,8 @@ def _whole_lines(data: bytes, done: bool) -> tuple[bytes, bytes, bool]:
 
 def scrub(data: bytes) -> bytes:
     """Without ANSI and OSC sequences and C0 controls; line feeds, carriage returns and tabs stay."""
+    if b"#033[" in data:  # how syslog daemons and collectors behind them write control characters
+        data = _OCTAL.sub(lambda m: bytes((int(m[1], 8),)), data)
     if b"\x1b" in data:
         data = _ESCAPES.sub(b"", data)
     return data.translate(None, _CONTROLS)

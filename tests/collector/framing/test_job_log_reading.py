@@ -108,3 +108,12 @@ def test_other_formats_are_left_alone(tmp_path: Path, name: str, tail: bytes) ->
     with pytest.raises(ImportFailed, match="not text"):
         read(tmp_path / name, BINARY + tail)
     assert not JobLog().claims(tmp_path / name, BINARY[:65_536])
+
+
+def test_control_characters_as_syslog_writes_them_are_no_text(tmp_path: Path) -> None:
+    escaped = "#033[K 10%| | 1/10 [00:01<00:09]#015#033[K 20%| | 2/10 [00:02<00:08]\n#033[1mout/run#033[0m is saved\n"
+    rows, _ = read(tmp_path / "a.out", escaped.encode())
+    texts = [r.text for r in rows if isinstance(r, LogLine)]
+    assert texts[-1] == "out/run is saved" and not any("#0" in (t or "") for t in texts)
+    rows, _ = read(tmp_path / "b.out", b"issue #015 of 033[ is not closed, #033 neither\n")
+    assert [r.text for r in rows if isinstance(r, LogLine)] == ["issue #015 of 033[ is not closed, #033 neither"]
