@@ -189,11 +189,11 @@ def _read(line: Line) -> TrainStep | None:
     begin = min((n.start for n in named), default=len(text))
     held_out = (loss is None and held is not None) or _HELD_OUT.search(text, 0, begin) is not None
     parts = [n for n in named if n.of == "part"]
+    rate, norm = RATE.search(text), NORM.search(text)
     acts = POLICY.search(text) is not None
-    sure = acts or at.epoch is not None or at.total is not None or any(n.total for n in parts)
+    sure = acts or rate is not None or at.epoch is not None or at.total is not None or any(n.total for n in parts)
     if value is None and (held_out or at.step is None or not sure):
         return None
-    rate, norm = RATE.search(text), NORM.search(text)
     if value is None and len(parts) < 2 and not acts and not any(n.total for n in parts):
         # Neither a loss nor parts of one: figures behind both counts, and a learning rate, or no score among them.
         told = rate is not None and at.epoch is not None

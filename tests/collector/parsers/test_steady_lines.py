@@ -59,6 +59,13 @@ def test_an_agent_that_learns_counts_its_samples_beside_the_loss_of_its_policy(
     assert (got[-1].step, got[-1].total_steps, got[-1].loss) == (*want, None)
 
 
+def test_losses_of_parts_beside_a_step_and_a_learning_rate_are_progress_without_a_loss() -> None:
+    line = "iter {n}00:, soft_loss_metric=0.5, firm_loss_metric=0.2{n}, mean_dist=1.5"
+    got = steps(*(line.replace("{n}", str(n)) + ", lr=0.001" for n in (1, 2, 3)))
+    assert [(r.step, r.loss, r.learning_rate) for r in got] == [(n, None, 0.001) for n in (100, 200, 300)]
+    assert steps(*(line.replace("{n}", str(n)) for n in (1, 2, 3))) == []
+
+
 @pytest.mark.parametrize(
     "line", ["Sample {n}00, reward -1.5", "Frames {n}00: loss of 3 packets", "sample {n}00 from a policy: loss"]
 )
