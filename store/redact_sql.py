@@ -5,6 +5,7 @@ The engine's expressions know no look-around, so this is coarser than `store.red
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from store import lazy
@@ -43,15 +44,28 @@ _NAMED = (
 )
 
 
+TOGETHER = 5
+"""So many of them at most are one expression: the engine's automaton of more outgrows its room on texts that look drawn, and is
+made anew at every few letters, which takes twenty times as long."""
+
+
 @cache
 def patterns() -> tuple[str, ...]:
-    """RE2 expressions for every secret, one after the other: as one, a line of random letters costs three times as much.
+    """RE2 expressions for every secret, one after the other.
 
-    What is known by how it is issued goes first: a shorter form of another kind would leave the rest of it.
+    What is known by how it is issued goes first: a shorter form of another kind would leave the rest of it. What is a line of
+    nothing but letters and digits stands alone, since it remembers many places at once.
     """
     behind = rf"(?:\bunzip\b[^\n]*\s-P ?\S{{4,}})|(?im:(?:{_plain(COMMANDS)}|{_plain(PLACES)})[^\s\"']{{4,}})"
-    tokens = [rf"\b{_plain(p.pattern)}" for _, p in ISSUED], [_plain(p.pattern) for _, p in (*TOKENS, *HINTED)]
-    return (*(f"(?s:{'|'.join(f'(?:{p})' for p in group)})" for group in tokens), "|".join(_NAMED), behind)
+    issued = [rf"\b{_plain(p.pattern)}" for _, p in ISSUED]
+    tokens = [_plain(p.pattern) for _, p in (*TOKENS, *HINTED)]
+    *named, line = _NAMED
+    groups = (*([p] for p in issued), *_few(tokens), *_few(named), [line])
+    return (*(f"(?s:{'|'.join(f'(?:{p})' for p in group)})" for group in groups), behind)
+
+
+def _few(expressions: Sequence[str]) -> list[Sequence[str]]:
+    return [expressions[i : i + TOGETHER] for i in range(0, len(expressions), TOGETHER)]
 
 
 def _plain(expression: str) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import string
+import time
+from random import Random
+
 import duckdb
 import pytest
 
@@ -87,3 +91,23 @@ def test_a_stranger_s_sql_does_not_see_it_either(kind: str, by_engine: dict[tupl
     """The engine has its own expression, without look-around."""
     for seed in range(FEW):
         assert SEEDS[seed][kind][1][-12:] not in by_engine[seed, kind]
+
+
+def test_text_that_looks_drawn_costs_the_engine_little_more_than_any_other() -> None:
+    """An expression whose automaton outgrows its room is read twenty times as slowly: a log of hashes would take minutes."""
+    rng = Random(1)
+    drawn = ["".join(rng.choices(string.ascii_letters + string.digits, k=90)) for _ in range(2_000)]
+    plain = [line[:90].ljust(90, "x") for line in ordinary(EXAMPLES, 2_000)]
+    asked = f"SELECT sum(length({without('line')})) FROM (SELECT unnest($1) AS line)"
+
+    def seconds(engine: duckdb.DuckDBPyConnection, lines: list[str]) -> float:
+        started = time.process_time()
+        engine.execute(asked, [lines]).fetchall()
+        return time.process_time() - started
+
+    with duckdb.connect(config={"threads": 1}) as engine:
+        told = [
+            min(seconds(engine, lines) for _ in range(3))
+            for lines in (drawn, plain, [line for line, _ in SEEDS[0].values()] * 8)
+        ]
+    assert max(told[0], told[2]) < 12 * told[1], told
