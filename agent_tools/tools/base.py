@@ -28,6 +28,8 @@ from store.result import StoreError
 if TYPE_CHECKING:
     from agent_tools.agent import Found
 
+NO_JOB = "No job is open: find_jobs lists jobs, open_job opens one."
+"""What a model is told that asks about a job before it opens one."""
 MAX_SHOWN = 60
 """Rows of one answer that a model is shown."""
 MAX_TEXT = 4_000
@@ -75,7 +77,7 @@ class Deps:
         if not self.job_id:
             from pydantic_ai import ModelRetry  # only a model can stand where no job is open, and it loads for long
 
-            raise ModelRetry("No job is open: find_jobs lists jobs, open_job opens one.")
+            raise ModelRetry(NO_JOB)
         return self.job_id
 
     def facts(self) -> Facts:

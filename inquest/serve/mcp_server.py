@@ -34,10 +34,15 @@ def server(toolbox: Callable[[Any], Toolbox]) -> Server[Any]:
         )
 
     async def called(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
-        text, ok = await toolbox(ctx.request).call(params.name, params.arguments or {})
+        text, ok = await toolbox(ctx.request).call(params.name, params.arguments or {}, talk=_talk(ctx.request))
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=not ok)
 
     return Server("inquest", version=__version__, instructions=INSTRUCTIONS, on_list_tools=listed, on_call_tool=called)
+
+
+def _talk(request: Any) -> str | None:
+    """Which conversation a call belongs to: a stream is one; over HTTP each session is, and newer clients have none."""
+    return "" if request is None else request.headers.get("mcp-session-id")
 
 
 async def on_streams(toolbox: Toolbox) -> None:

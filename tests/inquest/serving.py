@@ -25,8 +25,14 @@ HOLDERS = {tokens.digest(ROOT): Viewer("root", operator=True), tokens.digest(ADA
 
 @contextmanager
 def serving(folder: Path, **fields: Any) -> Generator[str]:
+    with serving_lake(lake(folder), **fields) as url:
+        yield url
+
+
+@contextmanager
+def serving_lake(of: Path, **fields: Any) -> Generator[str]:
     wanted: dict[str, Any] = {"holders": HOLDERS, "per_minute": 100_000, **fields}
-    made = app(Settings(lake(folder), **wanted))
+    made = app(Settings(of, **wanted))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -9,19 +9,24 @@ import pytest
 
 pytest.importorskip("mcp", reason="the serve extra is not installed: pip install 'jobinquest[serve]'")
 
-from mcp import StdioServerParameters
+from httpx2 import AsyncClient
+from mcp import ClientSession, StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 from tests.agent_tools.casekit import INJECTION, TOKEN, lake
 from tests.agent_tools.disagreeing import disagreeing, shows_the_disagreement
 from tests.agent_tools.endpoints import endpoint
+from tests.inquest import neighbours
+from tests.inquest.serving import ROOT as TOKEN_OF_ROOT
+from tests.inquest.serving import serving_lake
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.anyio
 
 
-async def text(client: Client, tool: str, **arguments: object) -> tuple[str, bool]:
+async def text(client: Client | ClientSession, tool: str, **arguments: object) -> tuple[str, bool]:
     result = await client.call_tool(tool, arguments)
     return "".join(getattr(part, "text", "") for part in result.content), bool(result.is_error)
 
@@ -82,3 +87,26 @@ async def test_a_model_that_contradicts_the_differential_is_shown_to_do_so(
     assert not wrong
     assert len(model.requests) == 2
     assert shows_the_disagreement(said)
+
+
+async def test_the_job_that_one_client_named_is_not_what_another_of_the_same_holder_asks_about(tmp_path: Path):
+    """Two windows of one editor, and a client that has no sessions: its calls cannot be told from anybody's."""
+    mine, theirs = neighbours.MINE, neighbours.THEIRS
+    headers = {"Authorization": f"Bearer {TOKEN_OF_ROOT}"}
+    with serving_lake(neighbours.lake(tmp_path)) as url:
+        async with AsyncClient(headers=headers, timeout=60) as http, AsyncClient(headers=headers, timeout=60) as other:
+            places = [streamable_http_client(f"{url}/mcp/", http_client=c) for c in (http, other)]
+            async with places[0] as a, places[1] as b, ClientSession(*a) as one, ClientSession(*b) as two:
+                for client in (one, two):
+                    await client.initialize()
+                assert (await text(one, "overview", job=mine))[0].startswith(f"Job {mine}.")
+                assert (await text(two, "processes")) == (
+                    "No job is open: name one as job; find_jobs lists jobs.",
+                    True,
+                )
+                assert (await text(two, "overview", job=theirs))[0].startswith(f"Job {theirs}.")
+                assert (await text(one, "overview"))[0].startswith(f"Job {mine}.")
+        http = AsyncClient(headers=headers, timeout=60)
+        async with http, Client(streamable_http_client(f"{url}/mcp/", http_client=http)) as client:
+            assert (await text(client, "overview", job=mine))[0].startswith(f"Job {mine}.")
+            assert (await text(client, "overview"))[1]
