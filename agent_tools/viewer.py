@@ -48,8 +48,8 @@ class Guarded:
 
     reader: Asks
     viewer: Viewer
-    _mine: dict[str, bool] = field(default_factory=dict[str, bool])
-    _nodes: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    _mine: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """Own jobs, each with the nodes that it is known to have run on."""
 
     def ask(self, name: str, /, *, max_rows: int = 200, **params: Any) -> Result:
         """Answer what the viewer may know. Raises Forbidden."""
@@ -64,24 +64,21 @@ class Guarded:
         job = params.get("job_id")
         if "job_id" not in takes or job is None:
             raise Forbidden(f"{name}: asks beyond one's own jobs, which is an operator's")
-        if not self._owns(str(job)):
-            raise Forbidden(f"no job {job} of {self.viewer.user}")
-        foreign = self._named(params.get("nodes")) - self._of(str(job))
-        if foreign:
+        named = self._named(params.get("nodes"))
+        if not named <= self._of(str(job)):
+            self._mine.pop(str(job))  # it may have begun again elsewhere since
+        if foreign := named - self._of(str(job)):
             raise Forbidden(f"{name}: {', '.join(sorted(foreign))} did not run job {job}")
         return self.reader.ask(name, max_rows=max_rows, **params)
 
-    def _owns(self, job: str) -> bool:
+    def _of(self, job: str) -> frozenset[str]:
+        """The nodes of an own job. Raises Forbidden; that is not remembered, since accounting may tell of the job only later."""
         if job not in self._mine:
             rows = self.reader.ask("job_attempts", job_id=job).dicts()
-            self._mine[job] = bool(rows) and all(r.get("user") == self.viewer.user for r in rows)
+            if not rows or any(r.get("user") != self.viewer.user for r in rows):
+                raise Forbidden(f"no job {job} of {self.viewer.user}")
+            self._mine[job] = frozenset(n for r in rows for n in self._named(r.get("node_list")))
         return self._mine[job]
-
-    def _of(self, job: str) -> frozenset[str]:
-        if job not in self._nodes:
-            rows = self.reader.ask("job_attempts", job_id=job).dicts()
-            self._nodes[job] = frozenset(n for r in rows for n in self._named(r.get("node_list")))
-        return self._nodes[job]
 
     @staticmethod
     def _named(nodes: Cell) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -94,3 +95,22 @@ def test_an_answer_says_whose_jobs_it_speaks_of(reader: Reader):
     reply = Investigation(seen_by(reader, Viewer("ada"))).ask("which jobs failed?")
     assert "Only the jobs of ada" in "\n".join(reply.provenance.notes)
     assert not Investigation(reader).ask("which jobs failed?").provenance.notes
+
+
+def test_a_job_that_accounting_tells_of_later_is_seen_from_then_on(tmp_path: Path):
+    """One reader serves a client for weeks: what it refused once, and the nodes that it knew, are no lasting truth."""
+    writer = Writer(tmp_path / "lake", durable=False)
+    other = SlurmJob(job_id="8", attempt=1, user="bob", node_list="n8", ts=T)
+    writer.append([other], batch="a")
+    with Reader(tmp_path / "lake") as reader:
+        ada = Guarded(reader, Viewer("ada"))
+        with pytest.raises(Forbidden):
+            ada.ask("job_attempts", job_id="9")
+        writer.append([SlurmJob(job_id="9", attempt=1, user="ada", node_list="n1", ts=T)], batch="b")
+        assert ada.ask("job_attempts", job_id="9").row_count == 1
+        with pytest.raises(Forbidden, match="n2 did not run job 9"):
+            ada.ask("gpu_metric", metric="temp_c", job_id="9", nodes="n2")
+        writer.append([SlurmJob(job_id="9", attempt=2, user="ada", node_list="n2", ts=T)], batch="c")
+        assert ada.ask("gpu_metric", metric="temp_c", job_id="9", nodes="n1,n2").row_count == 0
+        with pytest.raises(Forbidden, match="n8 did not run job 9"):
+            ada.ask("gpu_metric", metric="temp_c", job_id="9", nodes="n8")
