@@ -52,6 +52,11 @@ _DOES = lazy.compile(
 """Behind the one that did it."""
 _NO_REASON = lazy.compile(r"(?i)\bexplain|\bcause\b")
 """What a finding says of cells that it denies to be a reason: wrappers, which "explain none"."""
+_ENDS_JOB = lazy.compile(
+    r"(?i)\*[\])]? (?:has |had |then )*(?:ended|ends|stopped|stops|killed|kills|terminated|broke|crashed|took|put|brought)"
+    r" (?:down |out )?(?:(?:the|this|that|its|whole|entire) )*(?:job|run|training|attempt)\b"
+)
+"""One that ended more than a process: who sent a signal to one, often as the job was over already, is not who ended the job."""
 _TELLER = lazy.compile(r"(?i)\bslurm (?=(?:gives|gave|names|named|says|said|lists|reports|reported)\b)")
 """Who tells of it, and no thing that did it."""
 _THINGS = lazy.compile(
@@ -121,7 +126,8 @@ class Stand:
             for a, backed in (self._causes if states_cause(text) else self.found)
             if backed & set(refs)
         ]
-        words += [self._said(ref) for ref in refs if parse(ref)[2] in CAUSES and self._of_job(ref, refs)]
+        causes = CAUSES - {"signal_sender"} if _ENDS_JOB.search(own_words(text)) else CAUSES
+        words += [self._said(ref) for ref in refs if parse(ref)[2] in causes and self._of_job(ref, refs)]
         if not words or not self._connected(text):
             return False
         vocabulary = " ".join([*words, *(self._said(ref) for ref in refs)]).lower()
@@ -133,7 +139,7 @@ class Stand:
             cell = resolve(ref, self.ledger)
         except BadReference:
             return False
-        if cell.column != "reason" or ref in self._of_found or not of_machine(self.ledger.get(cell.id)):
+        if cell.column != "reason" or ref in self._of_found or not of_machine(self.ledger.get(cell.id), cell.row):
             return True
         own = {column for id, row, column in map(parse, refs) if (id, row) == (cell.id, cell.row)}
         return "state" in own and not outside(cell, self.ledger)

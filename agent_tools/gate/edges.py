@@ -14,11 +14,12 @@ from agent_tools.gate.machines import of_machine, run_of
 from agent_tools.gate.order import TS, is_time
 from agent_tools.gate.ordinals import ORDINALS
 from agent_tools.gate.scope import last_attempt
+from agent_tools.references import HOLE
 from store import lazy
 
 _OF = r"(?:its|the|their|his|her|this|that)"
 _AT_END = lazy.compile(
-    rf"(?i)\b(?:at|by|in) {_OF} (?:very )?end\b|\bin the end\b|\bwhen (?:it|they|{_OF} [a-z]+) (?:had )?(?:ended|stopped|finished|failed|died)\b"
+    rf"(?i)\b(?:at|by|in) {_OF} (?:very )?end\b|\bin the end\b|\bwhen (?:the )?{HOLE}+ (?:was|were|came|struck|happened|had|ended|failed|stopped|died)\b|\bwhen (?:it|they|{_OF} [a-z]+) (?:had )?(?:ended|stopped|finished|failed|died)\b"
 )
 _AT_BEGIN = lazy.compile(
     rf"(?i)\b(?:at|in) {_OF} (?:very )?(?:start|beginning|outset)\b|\bwhen (?:it|they|{_OF} [a-z]+) (?:had )?(?:started|began)\b"
@@ -120,7 +121,7 @@ def _times(cell: CellValue, ledger: Ledger) -> list[str]:
     if is_time(cell):
         return [] if cell.column in ("start_ts", "end_ts", "submit_ts", "eligible_ts") else [str(cell.value)]
     evidence = ledger.get(cell.id)
-    if not of_machine(evidence):
+    if not of_machine(evidence, cell.row):
         return []
     names = [c.name for c in evidence.columns if TS.fullmatch(c.name)]
     return [t for n in names if isinstance(t := size(evidence.value(n, cell.row)), str)]

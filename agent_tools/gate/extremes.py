@@ -35,6 +35,8 @@ _SAYS = {
 _APART = lazy.compile(r"(?i)[,;:]|\b(?:and|but|while|whereas)\b")
 _HAS_THE = lazy.compile(rf"(?i)[^{HOLE}]{{0,24}}\bthe (?:one with the )?")
 _IS_THE = lazy.compile(r"(?i)[^,;]{0,12}\b(?:is|was|were|are) (?:also |again )?the ")
+_CAME = lazy.compile(r"(?i)(?: [a-z]+){1,3} $")
+_LAST_WORD = lazy.compile(r"(?i)\W*(?:$|\b(?:of|among|at|on|in|by|with)\b)")
 _WAS_ONE = lazy.compile(rf"(?i)[^{HOLE},;]*\b(?:is|was|were|are)[^{HOLE},;]{{0,12}}")
 
 
@@ -69,6 +71,9 @@ def _of_one(word: re.Match[str], clause: Clause, ledger: Ledger) -> bool:
     ahead = [g for g in clause.groups if g.subject and g.end <= word.start()][-1:]
     behind = [g for g in clause.groups if g.start >= word.end()][:1]
     said = [g for g in ahead if (_IS_THE if in_order else _HAS_THE).fullmatch(own[g.end : word.start()])]
+    said += [
+        g for g in ahead if in_order and _CAME.match(own[g.end : word.start()]) and _LAST_WORD.match(own, word.end())
+    ]
     said += [g for g in behind if in_order and g.subject and _WAS_ONE.fullmatch(own[word.end() : g.start])]
     return any(len(ledger.get(g.cells[0].id).rows) > 1 for g in said)
 

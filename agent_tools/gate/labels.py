@@ -114,6 +114,13 @@ _USED = lazy.compile(
 _USED_UP = lazy.compile(
     r"(?i) (?:of memory )?(?:was|were|had been) (?:all |fully )?(?:used|exhausted|consumed|filled|needed)\b"
 )
+_BY_HOW_MUCH = lazy.compile(
+    r"(?i)\b(?:rises?|rose|risen|grows?|grew|grown|increased?|climbed|falls?|fell|fallen|dropped|drops?|decreased?|declined|sank|went (?:up|down)) by (?:about |only )?$"
+)
+_CHANGE = lazy.compile(
+    r"ris|grow|grew|increas|climb|fall|fell|drop|decreas|declin|chang|delta|diff|gain|lost|given_back|added|more|less"
+)
+"""Ahead of how much something changed; and what the name or description of that says."""
 _OF_LIMIT = lazy.compile(r"(?i) of (?:its|the|their) (?:time |memory )?limit\b")
 """Behind a share of a limit: that much of it was used."""
 _BESIDE_EDGE = lazy.compile(
@@ -133,6 +140,11 @@ _NOT_FROM: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 """A span is told from a moment on, or up to one; and the columns that are spans of something else."""
 
+_WAS = lazy.compile(
+    r"(?i),? (?:(?:which|that) )?(?:is|was|were|has been|had been|went|ended|ends|goes|turned)(?: as| in| to| now| then)? "
+)
+_MACHINES = lazy.compile(r"^(?:node|host|gpu|rank)(?:_|$)")
+"""Who has no state of a job, and what would give them one."""
 _GENERIC = lazy.compile(
     r"^(?:value|name|what|text|message|key|n|num|number|count|cnt|total|detail|label|title|kind|word|item|result|answer)s?$"
 )
@@ -170,18 +182,22 @@ def mislabelled(text: str, ledger: Ledger) -> str:
     """Why a cell is not what the words beside it call it; "" where each is."""
     own = masked(text)
     last: tuple[int, frozenset[str]] = (0, frozenset())
+    before = ""
     for mark in marks(text):
         try:
             cell = resolve(mark.ref, ledger)
         except BadReference:
             continue
-        part = last[1] if _OF_IT.fullmatch(own[last[0] : mark.start]) else frozenset[str]()
+        whose, before = before, cell.column
+        between = own[last[0] : mark.start]
+        part = last[1] if _OF_IT.fullmatch(between) else frozenset[str]()
         last = mark.end, stems(f"{cell.column} {cell.doc}")
         if _GENERIC.match(cell.column):
             continue
         ahead, behind = own[: mark.start], own[mark.end :]
         wrong = (
             _named(cell, ahead, behind)
+            or _not_its(cell, whose, between)
             or _timed(cell, ahead, ledger)
             or _spanned(cell, ahead, ledger)
             or _goes_on(cell, ahead, behind, ledger)
@@ -189,6 +205,7 @@ def mislabelled(text: str, ledger: Ledger) -> str:
             or _used(cell, ahead, behind)
             or _since_first(cell, behind, ledger)
             or _lasted(cell, ahead)
+            or _changed(cell, ahead)
             or _predicated(cell, ahead, behind, part, ledger)
             or _saved(cell, ahead, ledger)
         )
@@ -224,6 +241,13 @@ def _named(cell: CellValue, ahead: str, behind: str) -> str:
             return "" if counts and of_it else found[1]
         return "" if _is(found[1], said) else found[1]
     return ""
+
+
+def _not_its(cell: CellValue, whose: str, between: str) -> str:
+    """A job's state that is told of a machine or a rank beside it: `Node [[E1.node_list]] was [[E1.state]]`."""
+    of_job = cell.column == "state" and cell.value in _OVER | _WAITING | {"RUNNING"}
+    found = _WAS.fullmatch(between) if of_job and _MACHINES.search(whose) else None
+    return f"{whose} {found[0].strip()}" if found else ""
 
 
 def _is(noun: str, said: str) -> bool:
@@ -288,6 +312,12 @@ def _lasted(cell: CellValue, ahead: str) -> str:
     found = _TOOK.search(ahead) if unit_of(cell) in ("s", "ms", "us", "min", "h") else None
     said = f"{cell.column} {cell.doc}".lower()
     return "" if found is None or found[1].lower()[:5] in said else found[0].strip()
+
+
+def _changed(cell: CellValue, ahead: str) -> str:
+    """A value that is told as how much it changed: `rose by [[E8.last_value]]`."""
+    found = _BY_HOW_MUCH.search(ahead)
+    return found[0].strip() if found and not _CHANGE.search(f"{cell.column} {cell.doc}".lower()) else ""
 
 
 def _saved(cell: CellValue, ahead: str, ledger: Ledger) -> str:

@@ -17,6 +17,9 @@ from agent_tools.references import BadReference, masked, resolve
 from store import lazy
 
 _WITHIN = lazy.compile(r"(?i)\b(?:when|while|during|under|amid|throughout|as (?:the|it|this))\b")
+_STORES = frozenset({"node", "gpu", "fabric", "host"})
+"""Whose word a moment of a timeline is that befell a machine; the others tell of the job."""
+_TABLES = frozenset({"slurm_node_state", "slurm_node_sample", "gpu_event", "link_event", "host_event"})
 ENDINGS = frozenset(
     {"state", "state_reason", "exit_code", "exit_signal", "signal", "signal_name", "stop_message", "derived_exit_code"}
 )
@@ -27,7 +30,7 @@ def outside(cell: CellValue, ledger: Ledger) -> str:
     """Where what a node or a GPU did lies wholly outside of the job's run: "before" it or "after" it; "" where it does not."""
     evidence = ledger.get(cell.id)
     names = {c.name for c in evidence.columns}
-    if not of_machine(evidence):
+    if not of_machine(evidence, cell.row):
         return ""
     value = evidence.value("in_run", cell.row) if "in_run" in names else None
     late = evidence.value("before_end_s", cell.row) if "before_end_s" in names else None
@@ -45,10 +48,14 @@ def outside(cell: CellValue, ledger: Ledger) -> str:
     return "before" if times and max(times) < run[0] and not lasts else ""
 
 
-def of_machine(evidence: Evidence) -> bool:
-    """Whether rows are of what befell machines, by their columns."""
+def of_machine(evidence: Evidence, row: int) -> bool:
+    """Whether a row is of what befell a machine: by its columns, by the store that tells it, or by what a free query was asked of."""
     names = {c.name for c in evidence.columns}
-    return "node" in names and "job_id" not in names and bool(names & {"event", "reason", "counter"})
+    if "node" in names and "job_id" not in names and names & {"event", "reason", "counter"}:
+        return True
+    if "store" in names and evidence.value("store", row) in _STORES:
+        return True
+    return evidence.query == "sql" and "job_id" not in names and any(t.table in _TABLES for t in evidence.coverage)
 
 
 def run_of(job: str, ledger: Ledger) -> tuple[str, str] | None:
@@ -85,17 +92,25 @@ def at_once(clause: Clause, ledger: Ledger) -> str:
 
 def unlinked(cells: Sequence[CellValue], vouched: set[tuple[str, int]], ledger: Ledger) -> str:
     """What befell a machine, told beside how a job ended, where no finding holds the two together; "" otherwise."""
-    machine = [c for c in cells if of_machine(ledger.get(c.id))]
-    ended = [c for c in cells if c.column in ENDINGS and c not in machine]
+    machine = [c for c in cells if of_machine(ledger.get(c.id), c.row)]
+    ended = [c for c in cells if c not in machine and (c.column in ENDINGS or _raised(c, ledger))]
     if not ended or any(c.column in ("family", "attribution") for c in cells):
         return ""
     return next((c.ref for c in machine if (c.id, c.row) not in vouched), "")
 
 
+def _raised(cell: CellValue, ledger: Ledger) -> bool:
+    """Whether a cell is of what the program failed with."""
+    evidence = ledger.get(cell.id)
+    names = {c.name for c in evidence.columns}
+    told = {evidence.value(n, cell.row) for n in ("kind", "severity") if n in names}
+    return not is_time(cell) and (evidence.query == "exceptions" or bool(told & {"exception", "fatal"}))
+
+
 def ownerless(cells: Sequence[CellValue], vouched: set[tuple[str, int]], ledger: Ledger) -> str:
     """What befell a machine that is not named, told beside another subject: a reader takes it for that one's; "" for none."""
     for cell in cells:
-        if not of_machine(ledger.get(cell.id)) or is_time(cell) or (cell.id, cell.row) in vouched:
+        if not of_machine(ledger.get(cell.id), cell.row) or is_time(cell) or (cell.id, cell.row) in vouched:
             continue
         own = [c for c in cells if (c.id, c.row) == (cell.id, cell.row)]
         if not any(c.column in SUBJECTS for c in own) and any(c.column in SUBJECTS for c in cells if c.id != cell.id):

@@ -125,7 +125,13 @@ def _beside_named(at: int, clause: Clause, named: list[bool]) -> bool:
         if (
             figure
             and unit_of(first.cells[0]) == unit_of(second.cells[0])
+            and _akin(first.cells[-1], second.cells[0])
             and _LINKED.fullmatch(own[first.end : second.start])
         ):
             return True
     return False
+
+
+def _akin(a: CellValue, b: CellValue) -> bool:
+    """Whether two figures can be one measure's two: of one answer, or with a part of their names in common."""
+    return a.id == b.id or not stems(" ".join(a.column.split("_"))).isdisjoint(stems(" ".join(b.column.split("_"))))

@@ -16,6 +16,8 @@ from store import lazy
 TS = lazy.compile(r"ts|\w+_ts")
 _PLACES = ("line_no", "first_line", "bin", "step", "first_step", "epoch", "attempt")
 """What tells the order of rows that have no time."""
+_LISTED = "launcher_summary"
+"""What a launcher lists of all that failed when everything is over: its lines do not stand in the order in which they failed."""
 _ENDED = lazy.compile(r"(?i)\b(?:end(?:ed|s)?|finish\w*|stop\w*|died|exit\w*|complet\w*|over)\b")
 _OF_END = lazy.compile(r"(?:^|_)(?:end|ended|finish\w*|stop\w*)(?:_|$)")
 _GOES = lazy.compile(r"(?i)\b(?:to|then|later|until|before|next|followed|afterwards?)\b")
@@ -55,17 +57,25 @@ def order(a: CellValue, b: CellValue, ledger: Ledger, *, ends: bool = False) -> 
         return None
     names = [c.name for c in ledger.get(a.id).columns]
     times = sorted((n for n in names if TS.fullmatch(n)), key=lambda n: bool(_OF_END.search(n)) != ends)
-    if held(ledger, a, "file") == held(ledger, b, "file"):
+    listed = held(ledger, a, "kind") == held(ledger, b, "kind") == _LISTED
+    if held(ledger, a, "file") == held(ledger, b, "file") and not listed:
         times += [n for n in _PLACES if n in names]
     level: int | None = None
     for column in times:
         first, second = size(held(ledger, a, column)), size(held(ledger, b, column))
         if column == a.column or first is None or second is None:
             continue
-        if first != second:
+        if first != second and not _in_one_second(first, second):
             return -1 if first < second else 1  # type: ignore[operator]
         level = 0
     return level
+
+
+def _in_one_second(first: float | str, second: float | str) -> bool:
+    """Whether two times are of one second, of which one is known to no more than that."""
+    if not isinstance(first, str) or not isinstance(second, str):
+        return False
+    return first[:19] == second[:19] and ("." in first) != ("." in second)
 
 
 def ends(own: str) -> bool:

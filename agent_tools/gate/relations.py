@@ -42,6 +42,10 @@ _OF_JOB = _HOW_MANY | {"attempt", "attempts", "gpus", "node_count"}
 """Columns that count those that are told, beside how often something came."""
 _PLACING = lazy.compile(rf"(?i)\b(?:on|by|of|from|for) (?:the )?(?:{_NOUN})?\s*$")
 _LINKS = lazy.compile(r"(?i)^\W*(?:of|out of|to|than|with)\b|\b(?:than|out of|because|due|owing)\b|=")
+_OWNS = lazy.compile(
+    r"(?i)^\W{0,2} ?(?:has |had |then |alone |itself )*(?:held|holds|used|uses|had|has|took|takes|needed|needs|reached|peaked|drew|grew|waited|filled|kept|at)\b"
+)
+"""Between one and a figure that becomes its own."""
 _DOER = lazy.compile(r"sender|_by$|reason_user$|^told_by$")
 """Columns that say who did it."""
 _PLACES = frozenset({"node", "host", "node_list", "gpu", "gpu_uuid"})
@@ -134,7 +138,7 @@ def strangers(first: Group, second: Group, between: str, ledger: Ledger) -> tupl
     if not (first.subject and second.subject):
         return _unlicensed(first, second, between, ledger)
     kinds = {g.column.partition("_")[0] for g in (first, second)}
-    if kinds != {"rank", "gpu"} and any(len(e.rows) == 1 and not of_machine(e) for e in answers):
+    if kinds != {"rank", "gpu"} and any(len(e.rows) == 1 and not of_machine(e, 0) for e in answers):
         return None
     return next(((a, b) for a in first.cells for b in second.cells if not _in_one_row(a, b, ledger)), None)
 
@@ -155,6 +159,9 @@ def _unlicensed(first: Group, second: Group, between: str, ledger: Ledger) -> tu
     if name not in ("rank", "gpu", "gpu_uuid", "pid"):
         return None
     placed = second.subject and _PLACING.search(between)
+    whole_node = first.subject and other == frozenset({"node"}) and size(b.value) is not None and _OWNS.match(between)
+    if whole_node and len(ledger.get(a.id).rows) > 1:
+        return a, b  # the node's memory as that of one of its ranks
     return (a, b) if placed or (other - {"node"} and not other & of - {"node"}) else None
 
 

@@ -20,7 +20,7 @@ NEUTRAL = word_set(
     named holds lists listed list stands stood states see seen saw found finds find called took takes came comes come went goes go got get
     gets had used uses using belong belongs belonging made reached reach reaches spent spend status state printed prints slurm slurm's
     log's accounting telemetry metric metrics measured measurement verdict verdicts family assessment differential evidence id ids number
-    submitted announces announced announce logs spanned marked already rerun stopped part respectively note question answer asked below
+    submitted announces announced announce logs spanned marked already rerun stopped part respectively note question asked below
     above respectively overview summary details
     """
 )
@@ -53,7 +53,7 @@ ALSO_SAID: dict[str, str] = {
 """What words of the product's own rows are told in besides."""
 
 COLUMN_WORDS: dict[str, str] = {
-    "temp": "temperature hot warm",
+    "temp": "temperature",
     "power": "power draw drew draws watts",
     "util": "utilisation utilization busy",
     "elapsed": "lasted lasting duration long passed",
