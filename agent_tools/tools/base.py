@@ -235,7 +235,7 @@ def _text(cell: CellValue, limit: int) -> str:
 def _without_data(deps: Deps, evidence: Evidence) -> tuple[list[str], list[str]]:
     """The tables without any row: those that a source watched for the open job all the same, and the others."""
     bare = [c.table for c in evidence.coverage if c.segments == 0]
-    known = deps.known.get((deps.job_id, deps.attempt)) if bare else None
+    known = deps.facts() if bare and deps.job_id else None
     watched = [t for t in bare if known is not None and known.has(t)]
     return watched, [t for t in bare if t not in watched]
 

@@ -21,6 +21,7 @@ from agent_tools.tools.metric import metric
 from agent_tools.tools.nodes import node_states
 from agent_tools.tools.processes import processes
 from agent_tools.tools.ranks import collectives, compare_ranks
+from agent_tools.tools.timeline import timeline
 from store import Reader, Writer
 from store.rows import (
     CgroupSample,
@@ -214,6 +215,11 @@ async def test_a_table_without_rows_that_a_source_watched_is_not_called_unwatche
             kernel = (await node_states(ctx)).split("host_events")[1].split("link_events")[0]
             assert ("a source was looking for host_event and saw nothing" in kernel) is (folder == "watched")
             assert ("Unavailable" in kernel) is (folder == "unwatched")
+            first: Any = SimpleNamespace(
+                deps=Deps(reader, Ledger(), "7", None, (), undetermined("."), lake=reader.lake)
+            )
+            quiet = next(line for line in (await timeline(first)).splitlines() if "host_event" in line)
+            assert ("nothing was looking" in quiet) is (folder == "unwatched"), "the first that is asked knows it, too"
 
 
 async def test_who_sent_the_signal_and_what_memory_was_allowed(ctx: Any):
