@@ -39,6 +39,9 @@ def disagreements(draft: Draft, assessments: Sequence[Assessment]) -> list[str]:
     if own.status in ("confirmed", "suspected"):
         if "undetermined" not in (own.attribution, draft.attribution) and own.attribution != draft.attribution:
             problems.append(f"attribution {draft.attribution!r}: the assessment of {own.code} says {own.attribution!r}")
+        if draft.mode in modes and draft.mode != own.mode:
+            theirs = repr(own.mode) if own.mode else "none: leave it out, a guess is a hypothesis"
+            problems.append(f"mode {draft.mode!r}: the assessment of {own.code} says {theirs}")
     elif draft.family in _POSITIVE:
         problems.append(f"{own.code} cannot be concluded: its assessment is {own.status}. {own.counterfactual}".strip())
     elif own.status == "ruled_out" and not _argued(draft, own):

@@ -5,12 +5,16 @@ Each false sentence has its true twin over the same cells, where there is one.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from agent_tools.families.base import Assessment
 from agent_tools.gate.answer_gate import check_answer
+from agent_tools.gate.citations import Gate
 from agent_tools.questions.answer import Answer
+from tests.agent_tools.gate.gatekit import draft, ledger
 from tests.agent_tools.gate.wordkit import Book, book
 
 MORE = {
@@ -66,3 +70,18 @@ def test_what_no_row_bears_out_is_refused(held: Book, text: str) -> None:
 @pytest.mark.parametrize("text", TRUE)
 def test_what_the_rows_say_is_let_through(held: Book, text: str) -> None:
     assert problems(held, text) == []
+
+
+@pytest.mark.parametrize(("mode", "refused"), [("env", "says 'data'"), ("data", ""), (None, "")])
+def test_a_mode_is_a_cause_too_and_follows_from_the_assessment(mode: str | None, refused: str):
+    """Shown beside the family, it names what to mend: `Startup crash (env)` sends a reader elsewhere than `(data)`."""
+    found = Assessment(
+        "A1", "confirmed", mode="data", confidence=0.9, attribution="job", headline="State [[E1.state]]."
+    )
+    concluded = draft(family="A1", mode=mode, headline="State [[E1.state]].", implies=[])
+    report = Gate().check(concluded, ledger(), [found])
+    assert report.ok is not bool(refused)
+    assert refused in "\n".join(report.problems)
+    assert refused or report.draft.mode == "data"
+    unsaid = Gate().check(concluded, ledger(), [replace(found, mode=None)])
+    assert unsaid.ok is (mode is None)
