@@ -70,7 +70,8 @@ TOPICS: tuple[tuple[str, str], ...] = (
     (r"\bcheckpoints?\b|\bsaved?\b|\bresum\w*", "checkpoints"),
     (
         r"\bhow (?:long|often|many (?:gpus|nodes|attempts))\b|\b(?:who|whose|partition|submit\w*|command|exit (?:code|status)|cancel\w*"
-        r"|time ?limit|when did it (?:start|end|begin)|state|which nodes?|elapsed|run ?time)\b",
+        r"|time ?limit|when did it (?:start|end|begin)|state|which nodes?|elapsed|run ?time|outcome)\b"
+        r"|\b(?:how )?did (?:it|(?:this |the |that )?(?:job|run|training)(?: \S+)?) (?:end|finish|go|turn out|succeed|complete|work)\b",
         "overview",
     ),
     (

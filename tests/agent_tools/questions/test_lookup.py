@@ -218,6 +218,13 @@ def test_how_it_ran_is_told_in_a_sentence(reader: Reader):
     )
 
 
+@pytest.mark.parametrize(
+    "question", ["how did it end?", "how did job 11 go?", "did the job succeed?", "what was the outcome?"]
+)
+def test_how_it_ended_is_told_in_slurms_words(question: str, reader: Reader):
+    assert asked(reader, question, "11")[1].startswith("Attempt 1 (pretrain of mira, partition batch): FAILED")
+
+
 def test_what_was_saved_is_told_the_last_first(tmp_path: Path):
     def saved(line: int, name: str, step: int) -> LogEvent:
         return LogEvent(
