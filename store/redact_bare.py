@@ -10,6 +10,10 @@ import re
 from store import lazy
 
 _KINDS = "TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|APIKEY|(?:API|ACCESS|SECRET|ACCOUNT|PRIVATE|AUTH|LICENSE)_KEY|PAT|(?<=_)PWD"
+CAMEL = r"[A-Za-z][A-Za-z0-9]{0,30}(?:Token|Secret|Password|Passphrase|(?:pi|ccess|ecret|rivate|aster|icense|cryption|igning|andb|uth|ccount|ervice|pp|lient|dmin|eploy)Key)"
+"""A name in one word with capitals, as programs print their settings: `apiToken`; not every key is one, of a cache or a table."""
+SPOKEN = r"(?i:\b(?:token|secret|pass(?:word|code|phrase)|(?:api|access|secret|auth|license)[ -]?(?:key|token)|credentials?))"
+"""The same in words, before `is`, a sign or nothing."""
 _NOT = "FILE|PATH|DIR|NAME|IDS?|URL|TYPE|MODEL|LIMIT|BUDGET|COUNT|SIZE|LEN|HASH|FORMAT|PROVIDER|REF|CMD|COMMAND"
 BARE = lazy.compile(
     rf"(?<![A-Za-z0-9_])((?:[A-Z0-9]{{1,40}}_){{0,6}}(?:{_KINDS})\d{{0,3}}(?:_(?!(?:{_NOT})\b)[A-Z0-9]{{1,16}}){{0,3}}"
@@ -18,6 +22,8 @@ BARE = lazy.compile(
     r"|((?i:\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+(?:password\s+\S{1,200}\s+)?account\s+))([A-Za-z0-9+/_.~=-]{8,512})"
     r"|((?i:\b(?:password|passphrase|token|PIN)\s+for\s+\S{1,80}:\s{1,3}))([^\s\"'<>]{6,200})"
     rf"|(\bname[\"']?:\s?[\"']?[A-Z0-9_]{{0,60}}(?:{_KINDS})[A-Z0-9_]{{0,30}}[\"']?,\s?[\"']?value[\"']?:\s?[\"']?)([^\s\"',}}\]]{{8,512}})"
+    rf"|((?<![A-Za-z0-9_]){CAMEL}s?\d?(?:Value|Id)?[\"']?(?:\s{{0,3}}(?:=>?|:)\s{{0,3}}|\s{{1,3}})b?[\"']?)([A-Za-z0-9+/_.~=-]{{16,512}})"
+    rf"|({SPOKEN}\s{{1,3}}(?:is|was|used|of|key)?[:=]?\s{{0,3}}[\"']?)([A-Za-z0-9+/_.~=-]{{20,512}})"
     r"|((?<![A-Za-z0-9-])--?(?:[a-z0-9]{1,30}[_.-]){0,4}[a-z]{0,12}(?:key|pass|secret|token)\d?[ =][\"']?)([A-Za-z0-9+/_.~=-]{10,512})"
 )
 """A name and a value: variables, configuration files, netrc, an echoed prompt, a container's environment, options."""
@@ -37,6 +43,23 @@ PIECES = (
     "account",
     " for ",
     "pass",
+    "Token",
+    "Secret",
+    "Passw",
+    "Passp",
+    "Key",
+    "oken is",
+    "oken was",
+    "ecret is",
+    "ecret was",
+    "pi key",
+    "PI key",
+    "ccess key",
+    "pi token",
+    "PI token",
+    "redential",
+    "asscode",
+    "pikey ",
     "-key",
     "_key",
     "-token",

@@ -11,6 +11,7 @@ from functools import cache
 from store import lazy
 from store.engine import literal
 from store.redact import TOKENS
+from store.redact_bare import CAMEL, SPOKEN
 from store.redact_issued import COMMANDS, HINTED, ISSUED, PLACES
 
 COLUMNS = frozenset(
@@ -39,6 +40,8 @@ _NAMED = (
     r"(?:\b_auth|\bpass(?:word)?2?)\s{0,3}(?:=>?|:|->|\|)\s{0,3}[\"']?[A-Za-z0-9+/_=-]{8,}|(?i:\bmachine\s+\S+\s+login\s+\S+\s+[^\n]*)",
     r"(?i:\b(?:password|passphrase|token|pin)\s+for\s+\S{1,80}:\s+\S{6,})|--?[\w.-]{0,60}(?:key|pass|secret|token)\d?[ =][\"']?[A-Za-z0-9+/_.~=-]{10,}",
     r"(?i:\bname[\"']?:\s?[\"']?\w*(?:TOKEN|SECRET|PASSW|KEY)\w*[\"']?,\s?[\"']?value[\"']?:\s?[\"']?[^\s\"',}\]]{8,})",
+    rf"\b{CAMEL}s?\d?(?:Value|Id)?[\"']?(?:\s{{0,3}}(?:=>?|:)\s{{0,3}}|\s{{1,3}})b?[\"']?[A-Za-z+/_.~=-]{{0,40}}\d[A-Za-z0-9+/_.~=-]{{7,}}",
+    rf"{SPOKEN}\s{{1,3}}(?:is|was|used|of|key)?[:=]?\s{{0,3}}[\"']?[A-Za-z+/_.~=-]{{0,40}}\d[A-Za-z0-9+/_.~=-]{{7,}}",
     r"\"(?:auth|identitytoken|registrytoken)\"\s*:\s*\"[^\"]*\"",
     r"(?:^|\s)[A-Za-z0-9+/]{5,70}[G-Z][A-Za-z0-9+/]{35,70}={0,2}\s*$",
 )

@@ -199,6 +199,12 @@ def samples(seed: int = 1) -> dict[str, tuple[str, str]]:
         ("infracost", "costs by @@ now", "ico-" + some(32)),
         ("clickhouse cloud", "connected as @@ now", "4b1d" + some(38)),
         ("mailgun, of letters", "mail by @@ now", "key-" + some(32, _LOWER + _DIGITS)),
+        ("setting in one word", "apiToken: @@", some(42)),
+        ("the same in json", '"webhookSecret": "@@",', some(32)),
+        ("the same as an option", "serve.js --clientSecret @@ --port 1", some(40)),
+        ("key in one word", "licenseKey=@@", some(32)),
+        ("token in words", "the api token is @@", "00" + some(40)),
+        ("key in words", "API key @@ accepted", some(32)),
     ]:  # fmt: skip
         add(kind, line, secret)
     found["url with an at sign in the password"] = f"connecting to postgres://train:p@{word}@db-1/runs", word

@@ -111,3 +111,20 @@ def test_text_that_looks_drawn_costs_the_engine_little_more_than_any_other() -> 
             for lines in (drawn, plain, [line for line, _ in SEEDS[0].values()] * 8)
         ]
     assert max(told[0], told[2]) < 12 * told[1], told
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cacheKey: 9b74c9897bac770ffc029102a200c5de9b74c989",
+        '"primaryKey": "3f786850e387550fdabcef1a9a1b4c7e2d5f6071"',
+        "padToken: <|reserved_special_token_17|>",
+        "eosToken=50256 bosToken=50256 unkToken=50256",
+        "Missing Key model.layers.31.self_attn.q_proj.weight",
+        "token is model_max_length_131072_tokens",
+        "the secret is to warm up for 2000 steps",
+        "KeyError: 'train_2024_10_31_shard_00017_of_01024'",
+    ],
+)
+def test_names_that_secrets_have_too_stay(line: str) -> None:
+    assert redact(line) == line
