@@ -203,7 +203,7 @@ def _apart(clause: Clause, ledger: Ledger) -> str:
                 if wrong is None and not _ASIDE.search(between):
                     wrong = strangers(first, second, between, ledger)
                 if wrong is None and not _ASIDE.search(between.replace(":", " ")):
-                    wrong = unowned(first, second, ledger)
+                    wrong = unowned(first, second, between, ledger)
                 if wrong:
                     a, b = wrong
                     return (

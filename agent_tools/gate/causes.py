@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_tools.evidence import CellValue, Ledger
+from agent_tools.facts.pending import reason
 from agent_tools.families.base import Assessment
 from agent_tools.gate.blame import BLAMES, BREAKS, blamed, blames_hardware, calls_broken, own_words
 from agent_tools.gate.clauses import clauses, held
@@ -29,7 +30,8 @@ _NO_CAUSE = frozenset({"G1", "U0"})
 _CAUSAL = lazy.compile(
     r"(?i)\b(?:because|caus(?:e|es|ed|ing)|due to|owing to|led to|leads to|result(?:s|ed)? (?:of|from|in)|culprit|responsible"
     r"|to blame|blamed?|fault of|at fault|guilty|killed|kills|triggered|brought down|took down|made (?:it|them|the job) (?:fail|crash|hang|die)"
-    r"|the reason|explains? (?:why|it|the)|that is why|so it (?:failed|crashed|died)|hence|therefore|thus|consequently|thanks to|did (?:it|this|that) to|root)\b"
+    r"|the reason|explains? (?:why|it|the)|that is why|so it (?:failed|crashed|died)|hence|therefore|thus|consequently|thanks to|did (?:it|this|that) to|root"
+    r"|(?:failed|fails) (?:by|from|of|over)|(?:was|were|is|are) lost to|fell to)\b"
 )
 _ACTS = lazy.compile(
     r"(?i)(?:\*[\])]?|\b(?:slurm|scheduler|controller|kernel|node|host|machine|gpu|user|operator|somebody|someone|which|that|who))\s+(?:has |had )?"
@@ -52,6 +54,8 @@ _DOES = lazy.compile(
 """Behind the one that did it."""
 _NO_REASON = lazy.compile(r"(?i)\bexplain|\bcause\b")
 """What a finding says of cells that it denies to be a reason: wrappers, which "explain none"."""
+_ENDED_SO = lazy.compile(r"(?i)node|time.?limit|deadline|memory|exit|signal|preempt|launch|requeue|system")
+"""Reasons of Slurm that say how a job ended; the others say why it waited, and stay written after it began."""
 _ENDS_JOB = lazy.compile(
     r"(?i)\*[\])]? (?:has |had |then )*(?:ended|ends|stopped|stops|killed|kills|terminated|broke|crashed|took|put|brought)"
     r" (?:down |out )?(?:(?:the|this|that|its|whole|entire) )*(?:job|run|training|attempt)\b"
@@ -139,6 +143,8 @@ class Stand:
             cell = resolve(ref, self.ledger)
         except BadReference:
             return False
+        if cell.column == "state_reason" and reason(str(cell.value)) and not _ENDED_SO.search(str(cell.value)):
+            return held(self.ledger, cell, "start_ts") is None
         if cell.column != "reason" or ref in self._of_found or not of_machine(self.ledger.get(cell.id), cell.row):
             return True
         own = {column for id, row, column in map(parse, refs) if (id, row) == (cell.id, cell.row)}

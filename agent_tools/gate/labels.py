@@ -141,7 +141,7 @@ _NOT_FROM: tuple[tuple[re.Pattern[str], str], ...] = (
 """A span is told from a moment on, or up to one; and the columns that are spans of something else."""
 
 _WAS = lazy.compile(
-    r"(?i),? (?:(?:which|that) )?(?:is|was|were|has been|had been|went|ended|ends|goes|turned)(?: as| in| to| now| then)? "
+    r"(?i),? (?:(?:which|that) )?(?:is|are|was|were|has|have|had|has been|had been|went|ended|ends|goes|turned)(?: as| in| to| now| then)? "
 )
 _MACHINES = lazy.compile(r"^(?:node|host|gpu|rank)(?:_|$)")
 """Who has no state of a job, and what would give them one."""
@@ -244,8 +244,9 @@ def _named(cell: CellValue, ahead: str, behind: str) -> str:
 
 
 def _not_its(cell: CellValue, whose: str, between: str) -> str:
-    """A job's state that is told of a machine or a rank beside it: `Node [[E1.node_list]] was [[E1.state]]`."""
+    """A job's state, or Slurm's reason of it, that is told of a machine or a rank beside it: `Node [[E1.node_list]] was [[E1.state]]`."""
     of_job = cell.column == "state" and cell.value in _OVER | _WAITING | {"RUNNING"}
+    of_job = of_job or cell.column == "state_reason"
     found = _WAS.fullmatch(between) if of_job and _MACHINES.search(whose) else None
     return f"{whose} {found[0].strip()}" if found else ""
 

@@ -38,6 +38,11 @@ _NAMES_ONE = lazy.compile(rf"(?i)\b(?:{_NOUN}) $")
 
 _EACH_ONE = frozenset({"rank", "node", "gpu", "gpu_uuid", "pid", "user"})
 _HOW_MANY = frozenset({"ranks", "hosts", "nodes"})
+_ALL_OF = {"user": "users", "job_id": "jobs", "node": "nodes"}
+_ONE_OF = lazy.compile(
+    r"(?i)\b(?:one|first|second|third|last|latest|longest|shortest|any|none|other) of (?:the |these |all )?(?:last |first )?$|\bamong (?:the )?$"
+)
+"""How an answer says of how many its row is; and ahead of how many one is one of."""
 _OF_JOB = _HOW_MANY | {"attempt", "attempts", "gpus", "node_count"}
 """Columns that count those that are told, beside how often something came."""
 _PLACING = lazy.compile(rf"(?i)\b(?:on|by|of|from|for) (?:the )?(?:{_NOUN})?\s*$")
@@ -165,7 +170,13 @@ def _unlicensed(first: Group, second: Group, between: str, ledger: Ledger) -> tu
     return (a, b) if placed or (other - {"node"} and not other & of - {"node"}) else None
 
 
-def unowned(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, CellValue] | None:
+def _of_several(a: CellValue, b: CellValue, ledger: Ledger) -> bool:
+    """Whether a count is of several of the kind of which one is named: `user *` beside the attempts of three users."""
+    several = size(held(ledger, b, _ALL_OF.get(a.column, ""))) if a.id != b.id and size(b.value) is not None else None
+    return isinstance(several, float) and several > 1 and not is_time(b)
+
+
+def unowned(first: Group, second: Group, between: str, ledger: Ledger) -> tuple[CellValue, CellValue] | None:
     """One of several ranks or nodes, and beside it a cell of another answer that is not its own: an exception of nobody knows which
     (`rank 2 raised KeyError`), or what its own row has another of (`rank 2 exited with *`, of the job)."""
     for own, other in ((first, second), (second, first)):
@@ -173,6 +184,8 @@ def unowned(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, Cel
         of_one = a.column in _HOW_MANY and a.id != b.id and b.column not in _HOW_MANY
         if of_one and held(ledger, b, a.column[:-1]) is not None and len(ledger.get(b.id).rows) != a.value:
             return a, b  # how many got a signal, beside the code of one of another answer
+        if _of_several(a, b, ledger) and not (own is first and _ONE_OF.search(between)):
+            return a, b
         if a.column not in ("rank", "node", "gpu") or b.column in SUBJECTS or a.id == b.id:
             continue
         evidence, names = ledger.get(b.id), {c.name for c in ledger.get(b.id).columns}

@@ -16,7 +16,8 @@ from agent_tools.questions.answer import Answer
 from store.result import Cell, Coverage
 from tests.agent_tools.gate.gatekit import passes, result
 
-JOB, TIMELINE, SUMMARY, NODES, PEAKS, COUNTERS, EXITS, LOSS, GPUS, FAILED = (f"E{n}" for n in range(1, 11))
+JOB, TIMELINE, SUMMARY, NODES, PEAKS, COUNTERS, EXITS, LOSS, GPUS, FAILED, ALL, JOBS = (f"E{n}" for n in range(1, 13))
+OF_NO_JOB = ("sql", "find_jobs", "find_jobs_summary")
 GOOD = f"The job ended as [[{JOB}.state]]."
 
 
@@ -31,7 +32,7 @@ def held() -> Ledger:
         told = tuple(replace(c, doc="first rank that saw it") if c.name == "rank" else c for c in made.columns)
         made = replace(made, columns=told)
         covered = (Coverage(table, 1, len(rows)),)
-        book.record(replace(made, coverage=covered, params={} if name == "sql" else made.params), name, {})
+        book.record(replace(made, coverage=covered, params={} if name in OF_NO_JOB else made.params), name, {})
 
     begin, end = "2026-05-04T09:00:00Z", "2026-05-04T09:30:00Z"
     add("job_attempts", "attempt state user node_list gpus cpus elapsed_s start_ts end_ts",
@@ -66,6 +67,9 @@ def held() -> Ledger:
         table="gpu_sample",
     )
     add("exceptions", "name message rank", ("KeyError", "'labels'", None))
+    add("find_jobs_summary", "state attempts users", ("FAILED", 16, 3))
+    add("find_jobs", "job_id user state state_reason node_list start_ts",
+        ("4830", "wen", "FAILED", "Dependency", "cn-11,cn-12", begin), ("4809", "mira", "NODE_FAIL", "NodeDown", "cn-11,cn-12", begin))  # fmt: skip
     book.show_all()
     return book
 
@@ -99,6 +103,11 @@ FALSE = {
         f"GPU [[{COUNTERS}.gpu]] on [[{COUNTERS}.node]] had [[{COUNTERS}.counter]] rise by [[{COUNTERS}.last_value]].",
         f"The loss was [[{LOSS}.highest_loss]] when [[{FAILED}.name]] was raised.",
     ],
+    "a count of several, and a reason of the job or of its waiting": [
+        f"User [[{JOBS}.user]] has [[{ALL}.attempts]] failed attempts.",
+        f"[[{JOBS}:1.node_list]] has [[{JOBS}:1.state_reason]].",
+        f"Job [[{JOBS}.job_id]] failed by a [[{JOBS}.state_reason]].",
+    ],
     "who ended it, and what is the answer": [
         f"[[{EXITS}.signal_sender]] ended the job.",
         f"The answer is [[{COUNTERS}.counter]].",
@@ -114,6 +123,8 @@ TRUE = [
     f"Node [[{PEAKS}.node]] peaked at [[{PEAKS}.peak_gib]].",
     f"Rank [[{EXITS}.rank]] was ended by [[{EXITS}.signal_sender]] with signal [[{EXITS}.exit_signal]].",
     f"The loss was [[{LOSS}.last_loss]] when [[{FAILED}.name]] was raised.",
+    f"[[{ALL}.attempts]] attempts of [[{ALL}.users]] users ended as [[{ALL}.state]].",
+    f"Job [[{JOBS}:1.job_id]] ended as [[{JOBS}:1.state]] with the reason [[{JOBS}:1.state_reason]].",
     f"The exception is [[{FAILED}.name]].",
     f"GPU [[{GPUS}.gpu]] on [[{GPUS}.node]] reached [[{GPUS}.temp_max_c]].",
 ]
