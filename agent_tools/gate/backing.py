@@ -69,7 +69,6 @@ _OPEN = lazy.compile(r"(?i)[^.;:]*\bor\b[^.;:]*")
 _BARE = lazy.compile(
     r"(?i)\W*(?:yes|no)?\W*(?:(?:it|that|this|they|he|she)\b)?\W*(?:is|was|were|are)?[\s\W]*(?:(?:the|on|from|in|by)\s)*(?:\*(?:\W|and|or)*)+"
 )
-
 _OUT_OF = lazy.compile(r"(?i)\bout of (?:the |its )?\[\[")
 """`20 out of 400`; other things that one is out of are claims: memory, time."""
 _HARMLESS: dict[str, re.Pattern[str]] = {
@@ -79,6 +78,7 @@ _HARMLESS: dict[str, re.Pattern[str]] = {
     "itself": lazy.compile(
         r"(?i)^\W*(?:the|this|that|its|but the|and the) [a-z]+ itself\b|[,;] (?:and |but )?(?:the|its) [a-z]+ itself\b"
     ),
+    "still": lazy.compile(r"(?i)^(?!.*\b(?:stands?|stood|standing|held|holds?|lay|lies|sat|kept|keeps?) still\b)"),
     "one": lazy.compile(
         r"(?i)\b(?:first|second|third|last|latest|earliest|highest|lowest|longest|shortest|latter|former|this|that|which) one\b"
     ),

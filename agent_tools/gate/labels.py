@@ -74,7 +74,7 @@ _SPANS = tuple(
     for verb, columns in (
         (
             r"(?i)\b(?:ran|runs?|took|takes|lasted|ended|finished|stopped|failed) (?:for|after|within|in )?\s*$",
-            r"limit|wait|quiet|needed",
+            r"limit|wait|quiet|needed|watched",
         ),
         (
             r"(?i)\b(?:started|began|starts|begins|waited|waits) (?:for|after|within|in )?\s*$",

@@ -20,6 +20,7 @@ from agent_tools.gate.grounds import Grounds
 from agent_tools.gate.labels import mislabelled
 from agent_tools.gate.naming import unnamed
 from agent_tools.gate.quantities import borne_out
+from agent_tools.gate.rest import of_another
 from agent_tools.questions.meanings import known
 from agent_tools.references import BadReference, Mark, marks, masked, resolve
 from agent_tools.untrusted import clean
@@ -103,7 +104,7 @@ def _checked(text: str, grounds: Grounds, kind: Kind, ours: bool) -> Checked:
     if why := (
         disagreement(done.text, grounds.ledger)
         or mislabelled(done.text, grounds.ledger)
-        or ("" if ours else unnamed(done.text, grounds.ledger))
+        or ("" if ours else unnamed(done.text, grounds.ledger) or of_another(done.text, grounds.ledger))
     ):
         done.problems.append(why)
     return done
