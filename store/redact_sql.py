@@ -18,6 +18,7 @@ COLUMNS = frozenset(
     """
     text message name command comment admin_comment reason state_reason submit_line work_dir file stdout_path stderr_path detail extra
     document headline frames frame user_frame entry_frame cause_name cause_message process_name container host_stack
+    origin loss_name metrics mount
     """.split()  # noqa: SIM905
 )
 """Columns, of any table, that a stranger writes freely."""

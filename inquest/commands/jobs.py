@@ -18,18 +18,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, newest last."""
+    """List, newest last; without the secrets that stand in a job's name."""
+    from agent_tools.evidence import Ledger
     from agent_tools.viewer import seen_by
     from store import Reader
 
     lake = lake_of(args)
     with Reader(lake) as reader:
         asks = who.viewer(lake)
-        found = (
-            reader.ask("jobs_found", max_rows=args.limit)
-            if asks.operator
-            else seen_by(reader, asks).ask("find_jobs", max_rows=args.limit)
-        )
+        question = "jobs_found" if asks.operator else "find_jobs"
+        found = Ledger().ask(seen_by(reader, asks), question, max_rows=args.limit)
         lacks = reader.lacks
     if lacks:
         print(f"inquest: {lacks}", file=sys.stderr)

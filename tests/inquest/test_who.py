@@ -19,6 +19,7 @@ from store import Writer
 from store.rows import SlurmJob
 
 T = datetime(2026, 3, 1, tzinfo=UTC)
+SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
 
 
 @pytest.fixture
@@ -74,6 +75,15 @@ def test_a_user_is_answered_about_own_jobs_only(
     where = ["--lake", str(lake)]
     assert main(["jobs", *where, "--json"]) == 0
     assert [j["job_id"] for j in json.loads(capsys.readouterr().out)["jobs"]] == ["7"]
+    Writer(lake, durable=False).append(
+        [SlurmJob(job_id="9", attempt=1, user="ada", name=f"run {SECRET}", ts=T)], batch="c"
+    )
+    for operator in (False, True):
+        monkeypatch.setattr(who, "viewer", lambda _lake, operator=operator: Viewer("ada", operator))
+        assert main(["jobs", *where]) == 0
+        listed = capsys.readouterr().out
+        assert "run [redacted: github token]" in listed and SECRET not in listed
+    monkeypatch.setattr(who, "viewer", lambda _lake: Viewer("ada"))
     assert main(["why", "7", *where]) == 0
     capsys.readouterr()
     assert main(["why", "8", *where]) == 3

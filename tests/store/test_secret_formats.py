@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 import time
+from pathlib import Path
 from random import Random
 
 import duckdb
@@ -12,9 +13,11 @@ import pytest
 from agent_tools.evidence import Ledger
 from evals.recorded import EXAMPLES
 from evals.redteam.secrets import ordinary, private_key, samples
+from store import Writer, free_sql
 from store.redact import redact, redact_lines
 from store.redact_sql import without
 from store.result import Result, ResultColumn
+from store.rows import TrainStep
 
 SEEDS = [samples(seed) for seed in range(20)]
 KINDS = sorted(SEEDS[0])
@@ -128,3 +131,12 @@ def test_text_that_looks_drawn_costs_the_engine_little_more_than_any_other() -> 
 )
 def test_names_that_secrets_have_too_stay(line: str) -> None:
     assert redact(line) == line
+
+
+def test_what_a_stranger_writes_into_other_columns_is_cut_out_of_free_sql_too(tmp_path: Path) -> None:
+    """The name of a file, and those under which numbers are printed: pieces of them are no longer known as a secret's."""
+    secret = SEEDS[0]["github"][1]
+    step = TrainStep(job_id="7", step=1, origin=f"logs/{secret}.out", loss_name=secret, metrics=f'{{"{secret}": 1}}')
+    Writer(tmp_path / "lake", durable=False).append([step], batch="b")
+    asked = "SELECT substr(origin, 6, 12), left(loss_name, 12), substr(metrics, 3, 12) FROM train_step"
+    assert secret[:12] not in str(free_sql.run(tmp_path / "lake", asked).rows)
