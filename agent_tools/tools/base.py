@@ -212,7 +212,8 @@ def show(
     if watched and evidence.looked:
         parts.append(f"No data at all in: {', '.join(watched)} (a source was looking and saw nothing).")
     if unwatched and evidence.looked:
-        parts.append(f"No data at all in: {', '.join(unwatched)} (unavailable: nothing was looking).")
+        why = "nothing was looking" if deps.job_id else "whether a source was looking is told of an open job"
+        parts.append(f"No data at all in: {', '.join(unwatched)} (unavailable: {why}).")
     if evidence.caveat and evidence.query not in deps.warned:
         deps.warned.add(evidence.query)
         parts.append(f"Caveat: {evidence.caveat}")

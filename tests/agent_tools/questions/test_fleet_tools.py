@@ -220,6 +220,9 @@ async def test_a_table_without_rows_that_a_source_watched_is_not_called_unwatche
             )
             quiet = next(line for line in (await timeline(first)).splitlines() if "host_event" in line)
             assert ("nothing was looking" in quiet) is (folder == "unwatched"), "the first that is asked knows it, too"
+            fleet: Any = SimpleNamespace(deps=Deps(reader, Ledger(), "", None, (), undetermined("."), lake=reader.lake))
+            quiet = next(line for line in (await find_jobs(fleet)).splitlines() if line.startswith("No data at all"))
+            assert "is told of an open job" in quiet and "nothing was looking" not in quiet
 
 
 async def test_who_sent_the_signal_and_what_memory_was_allowed(ctx: Any):
