@@ -72,6 +72,5 @@ def _alike(saved: RowView, loaded: RowView) -> bool:
 def _before(saved: RowView, loaded: RowView) -> bool:
     if saved.text("file") == loaded.text("file"):
         return count(saved, "line_no") < count(loaded, "line_no")
-    if not saved.has("checkpoint_ts") or not loaded.has("checkpoint_ts"):
-        return False
-    return datetime.fromisoformat(saved.text("checkpoint_ts")) < datetime.fromisoformat(loaded.text("checkpoint_ts"))
+    at = [next((r.text(c) for c in ("checkpoint_ts", "earlier_line_ts") if r.has(c)), "") for r in (saved, loaded)]
+    return all(at) and datetime.fromisoformat(at[0]) < datetime.fromisoformat(at[1])

@@ -11,7 +11,7 @@
 -- COLUMN rank: rank
 -- COLUMN times: how often in that second
 -- COLUMN message: text
--- CAVEAT: Clocks of different nodes may differ by seconds; log lines without a time of their own are left out.
+-- CAVEAT: Clocks of different nodes may differ by seconds; log lines without a time of their own are left out, but for those of the last two minutes, which have the time of an earlier one.
 WITH job AS (
   SELECT min(start_ts) AS from_ts, max(coalesce(end_ts, start_ts)) AS to_ts FROM slurm_job
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
@@ -37,7 +37,7 @@ seen AS (
   SELECT ts, 'log', concat_ws(' ', kind, name), node, rank, left(message, 300), true, NULL, NULL
   FROM log_event
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt) AND ts IS NOT NULL
-    AND ts_kind IS DISTINCT FROM 'file'
+    AND (coalesce(ts_kind, '') NOT IN ('carried', 'file') OR (ts_kind = 'carried' AND ts + INTERVAL 2 MINUTE >= (SELECT to_ts FROM job)))
     AND (severity IN ('fatal', 'error') OR kind IN ('checkpoint', 'train_begin', 'train_end', 'signal', 'slurm'))
   UNION ALL
   SELECT s.ts, 'node', concat_ws(' ', state, state_flags), s.node, NULL, reason, true, NULL, NULL

@@ -5,8 +5,8 @@
 -- COLUMN kind: what kind of event
 -- COLUMN name: exception's type or the event's short name
 -- COLUMN severity: fatal, error, warning, info
--- COLUMN ts: first time
--- COLUMN last_ts: last time
+-- COLUMN ts: first time that its lines say themselves
+-- COLUMN last_ts: last time that they say
 -- COLUMN times: how often it was seen
 -- COLUMN ranks: ranks that saw it
 -- COLUMN rank: first rank that saw it
@@ -15,7 +15,7 @@
 -- COLUMN line_no: line of the first
 -- COLUMN message: text of the first
 -- CAVEAT: The first to print is not always the first to fail.
-SELECT kind, name, severity, min(ts) AS ts, max(ts) AS last_ts, count(*) AS times, count(DISTINCT rank) AS ranks,
+SELECT kind, name, severity, min(ts) FILTER (WHERE coalesce(ts_kind, '') NOT IN ('carried', 'file')) AS ts, max(ts) FILTER (WHERE coalesce(ts_kind, '') NOT IN ('carried', 'file')) AS last_ts, count(*) AS times, count(DISTINCT rank) AS ranks,
   arg_min(rank, (coalesce(ts, TIMESTAMP '9999-12-31'), line_no, coalesce(file, ''), coalesce(rank, -1), coalesce(node, ''), coalesce(message, ''))) AS rank,
   arg_min(node, (coalesce(ts, TIMESTAMP '9999-12-31'), line_no, coalesce(file, ''), coalesce(rank, -1), coalesce(node, ''), coalesce(message, ''))) AS node,
   arg_min(file, (coalesce(ts, TIMESTAMP '9999-12-31'), line_no, coalesce(file, ''), coalesce(rank, -1), coalesce(node, ''), coalesce(message, ''))) AS file,
@@ -27,4 +27,4 @@ WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $at
   AND ($pattern IS NULL OR regexp_matches(without_secrets(concat_ws(' ', name, message)), $pattern, 'i'))
 GROUP BY kind, name, severity, left(message, 120)
 ORDER BY CASE severity WHEN 'fatal' THEN 0 WHEN 'error' THEN 1 WHEN 'warning' THEN 2 ELSE 3 END,
-  min(ts) NULLS LAST, kind, name, min(line_no), left(message, 120), severity
+  min(log_event.ts) NULLS LAST, kind, name, min(line_no), left(message, 120), severity

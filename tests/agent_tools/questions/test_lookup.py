@@ -229,7 +229,7 @@ def test_what_was_saved_is_told_the_last_first(tmp_path: Path):
     def saved(line: int, name: str, step: int) -> LogEvent:
         return LogEvent(
             job_id="20", attempt=1, file="o", line_no=line, kind="checkpoint", name=name, step=step, peer=f"/ckpt/{step}",
-            ts=T + timedelta(minutes=line), ts_kind="line",
+            ts=T + timedelta(minutes=line), ts_kind="embedded",
         )  # fmt: skip
 
     rows = [job("20", 1, "COMPLETED", "n1"), saved(3, "saved", 10), saved(4, "saving", 20), saved(5, "saved", 20)]
