@@ -76,7 +76,7 @@ def read(query: str, text: str, named: Sequence[str]) -> dict[str, Limits]:
 
 def _limits(query: str, parts: list[str]) -> Limits:
     params: set[str] = set()
-    margins = dict.fromkeys(("from_ts", "since", "to_ts", "until"), 0)
+    margins: dict[str, int] = {}
     either = False
     for part in parts:
         if _EITHER.fullmatch(part):
@@ -90,7 +90,7 @@ def _limits(query: str, parts: list[str]) -> Limits:
             params.add(part)
         else:
             raise StoreError(f"{query}.sql: cannot read {part!r} of PRUNE: there are {', '.join(sorted(_KNOWN))}")
-    before, after = max(margins["from_ts"], margins["since"]), max(margins["to_ts"], margins["until"])
+    before, after = (max(margins.get(a, 0), margins.get(b, 0)) for a, b in (("from_ts", "since"), ("to_ts", "until")))
     return Limits(frozenset(params), either, before, after)
 
 
