@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from store import day_marks, manifest
-from store.lake import NO_DAY, Lake, locked, node_folder, nonce, sync_file, sync_folder
+from store.lake import NO_DAY, Lake, locked, node_folder, nonce, owned_like_folder, sync_file, sync_folder
 from store.manifest import Segment
 from store.rows import tables
 
@@ -149,6 +149,7 @@ def build(lake: Lake, *, today: datetime | None = None) -> int:
 
     home = day_marks.folder(lake)
     home.mkdir(exist_ok=True)
+    owned_like_folder(home)
     with locked(home / "building", wait=False) as ours:
         if not ours:
             return 0

@@ -16,7 +16,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from store.lake import Lake, sync_folder
+from store.lake import Lake, owned_like_folder, sync_folder
 
 SUFFIX = ".sqlite"
 _LOCK = "lock"
@@ -66,8 +66,10 @@ def _held(home: Path, how: int) -> Generator[None]:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except FileNotFoundError:
         home.mkdir(parents=True, exist_ok=True)
+        owned_like_folder(home)
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
+        owned_like_folder(path)
         fcntl.flock(fd, how)
         yield
     finally:

@@ -20,9 +20,10 @@ import fcntl
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -151,6 +152,7 @@ def locked(path: Path, *, wait: bool = True) -> Generator[bool]:
         except FileNotFoundError:  # the folder was aged out between the two calls
             continue
         try:
+            owned_like_folder(path)
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except BlockingIOError:
@@ -161,6 +163,19 @@ def locked(path: Path, *, wait: bool = True) -> Generator[bool]:
                 return
         finally:
             os.close(fd)
+
+
+def owned_like_folder(path: Path) -> None:
+    """Give what root made in another user's lake to whom the folder around it belongs, who could not open it otherwise.
+
+    Never what a link leads to: the folder's owner could have put one there to be given something else.
+    """
+    if os.geteuid() == 0:
+        with suppress(FileNotFoundError):
+            owner, own = path.parent.stat(), path.lstat()
+            plain = stat.S_ISDIR(own.st_mode) or (stat.S_ISREG(own.st_mode) and own.st_nlink == 1)
+            if plain and own.st_uid != owner.st_uid:
+                os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 def _still_there(fd: int, path: Path) -> bool:

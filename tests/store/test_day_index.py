@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import random
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -183,6 +184,26 @@ def test_files_taken_away_by_hand_are_found_out(lake: Lake) -> None:
             path.unlink()
     with Reader(lake) as reader:
         assert reader.run(COUNT, {}, 1).rows == ((15,),)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can leave behind what another user cannot open")
+def test_a_compaction_by_root_leaves_nothing_that_the_lake_s_owner_cannot_open(lake: Lake) -> None:
+    shutil.rmtree(day_marks.folder(lake), ignore_errors=True)
+    nobody = 65534
+    for path in (lake.root, *lake.root.rglob("*")):
+        os.chown(path, nobody, nobody)
+    compact(lake)
+    home = day_marks.folder(lake)
+    made = [home, home / "lock", home / "building", *lake.root.rglob("compact.lock")]
+    assert len(made) > 10
+    assert {p: p.stat().st_uid for p in made if p.stat().st_uid != nobody} == {}
+    theirs = lake.root.parent / "of root"
+    theirs.touch()
+    (home / "building").unlink()
+    (home / "building").symlink_to(theirs)
+    Writer(lake).append([SlurmNodeSample(node="n1", ts=T, cpus=9)], batch="late")
+    compact(lake)
+    assert theirs.stat().st_uid == 0, "what a link leads to is given to nobody"
 
 
 def test_doctor_tells_of_a_list_that_is_not_true(lake: Lake) -> None:
