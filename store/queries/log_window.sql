@@ -1,6 +1,7 @@
 -- log_window: Lines of one log file of the job from a line on, in file order.
 -- TABLES: log_line
 -- PARAMS: job_id VARCHAR, file VARCHAR, first BIGINT, last BIGINT
+-- PRUNE: job_id
 -- COLUMN file: file
 -- COLUMN line_no: line in the file, from 1
 -- COLUMN ts: time that the line says itself
