@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from store import day_marks, manifest
-from store.lake import NO_DAY, Lake, locked, node_folder, nonce, owned_like_folder, sync_file, sync_folder
+from store.lake import NO_DAY, Lake, entries, locked, node_folder, nonce, owned_like_folder, sync_file, sync_folder
 from store.manifest import Segment
 from store.rows import tables
 
@@ -155,7 +155,7 @@ def build(lake: Lake, *, today: datetime | None = None) -> int:
             return 0
         _clear(home)
         now = (today or datetime.now(UTC)).date().isoformat()
-        past = {d for t in tables() for d in _names(lake.tables / t) if d != NO_DAY and d < now}
+        past = {d for t in tables() for d in entries(lake.tables / t) if d != NO_DAY and d < now}
         before, listed = day_marks.valid(lake)
         new = sorted(past - listed)
         if not new:
@@ -225,7 +225,7 @@ def _copied(con: sqlite3.Connection, old: Path, days: frozenset[str] | set[str])
 
 def _of_day(lake: Lake, day: str) -> Iterator[tuple[str, str, Segment]]:
     for table in tables():
-        for node in sorted(_names(lake.tables / table / day)):
+        for node in sorted(entries(lake.tables / table / day)):
             have = manifest.load(lake.tables / table / day / node)
             for s in have.segments if have is not None else ():
                 yield table, node, s
@@ -256,10 +256,3 @@ def _among(name: str, values: frozenset[str] | None) -> tuple[str, list[Any]]:
     if values is None or len(values) > _MOST:
         return "1", []
     return f"{name} IN ({', '.join('?' * len(values))})", sorted(values)
-
-
-def _names(folder: Path) -> list[str]:
-    try:
-        return [p.name for p in folder.iterdir() if not p.name.startswith(".")]
-    except (FileNotFoundError, NotADirectoryError):
-        return []

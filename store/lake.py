@@ -135,6 +135,15 @@ class Lake:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
+def entries(folder: Path | str) -> list[str]:
+    """The entries of a folder, in no order, but for those whose names begin with a dot; none where there is no such folder."""
+    try:
+        with os.scandir(folder) as found:
+            return [e.name for e in found if not e.name.startswith(".")]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
 def nonce() -> str:
     """Twelve random hexadecimal digits."""
     return os.urandom(6).hex()

@@ -10,7 +10,6 @@ such a day takes it off the list before. Segments of a publication that was repl
 from __future__ import annotations
 
 import dataclasses
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from store import commits, manifest
 from store.day_index import DayIndex
-from store.lake import NO_DAY, Lake, Partition, folder_node, node_folder, read_raw
+from store.lake import NO_DAY, Lake, Partition, entries, folder_node, node_folder, read_raw
 from store.manifest import MANIFEST, Manifest, Segment
 from store.rows import columns, tables
 
@@ -198,14 +197,14 @@ def partitions(
     base = f"{lake.tables}/{table}"
     # What lasts stands under the day on which it began.
     start = None if "end_ts" in _columns_of(table) else window.start
-    for day in sorted(_names(base)):
+    for day in sorted(entries(base)):
         if day in without:
             continue
         if day != NO_DAY and window.end is not None and _starts(day) > window.end:
             continue
         if day != NO_DAY and start is not None and _starts(day) + DAY_US <= start:
             continue
-        for node in sorted(_names(f"{base}/{day}")):
+        for node in sorted(entries(f"{base}/{day}")):
             if nodes is None or node in nodes:
                 yield f"{table}/{day}/{node}"
 
@@ -226,14 +225,6 @@ def _starts(day: str) -> int:
     from datetime import UTC, datetime
 
     return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) * 1_000_000
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        with os.scandir(folder) as entries:
-            return [e.name for e in entries if not e.name.startswith(".")]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
 
 
 def _cached(path: Path, name: str, cache: dict[str, _Known[T]], of: Callable[[bytes, Path], T]) -> T | None:
