@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -46,6 +47,8 @@ _MOST = 5_000
 _REMEMBERED = 512
 """Windows of which a reader remembers what was found."""
 Found = list[tuple[str, Segment]]
+Place = tuple[str, str]
+"""A table and a day of it."""
 
 
 class DayIndex:
@@ -58,24 +61,22 @@ class DayIndex:
         self._columns: dict[int, tuple[str, ...]] = {}
         self._known: dict[tuple[frozenset[str], str, Window], dict[str, Found]] = {}
 
-    def days(self) -> frozenset[str]:
-        """The days that are listed as they stand; none where the list cannot be read."""
-        generation, days = day_marks.valid(self._lake)
+    def find(self, table: str, window: Window) -> tuple[frozenset[str], dict[str, Found]]:
+        """The days of the table that are listed as they stand, and of them by day the segments that a window wants, with their
+        partitions' folders, in order. No day where the list cannot be read.
+        """
+        generation = day_marks.newest(self._lake)
         if generation != self._generation:
             self.close()
-            if days:
+            if generation:
                 self._open(generation)
             self._generation = generation
-        return days if self._con is not None else frozenset()
-
-    def find(self, table: str, window: Window, days: frozenset[str]) -> dict[str, Found] | None:
-        """By day the segments that a window wants, with their partitions' folders, in order; `days` is what `days()` gave.
-
-        None where the list cannot be read.
-        """
+        days = day_marks.valid(self._lake, table, generation) if self._con is not None else frozenset[str]()
+        if not days:
+            return days, {}
         known = self._known.get((days, table, window))
         if known is not None:
-            return known
+            return days, known
         import sqlite3
 
         found: dict[str, Found] = {}
@@ -85,11 +86,11 @@ class DayIndex:
                 if day in days and (window.node is None or node == node_folder(window.node)) and window.wants(s, node):
                     found.setdefault(day, []).append((f"{table}/{day}/{node}", s))
         except (sqlite3.Error, ValueError, KeyError, TypeError):
-            return None
+            return frozenset(), {}
         if len(self._known) >= _REMEMBERED:
             self._known.clear()
         self._known[days, table, window] = found
-        return found
+        return days, found
 
     def close(self) -> None:
         """Forget the list."""
@@ -155,32 +156,32 @@ def build(lake: Lake, *, today: datetime | None = None) -> int:
             return 0
         _clear(home)
         now = (today or datetime.now(UTC)).date().isoformat()
-        past = {d for t in tables() for d in entries(lake.tables / t) if d != NO_DAY and d < now}
-        before, listed = day_marks.valid(lake)
-        new = sorted(past - listed)
-        if not new:
+        past = {(t, d) for t in tables() for d in entries(lake.tables / t) if d != NO_DAY and d < now}
+        before = day_marks.newest(lake)
+        listed = past & {(t, d) for t in tables() for d in day_marks.valid(lake, t, before)}
+        if past == listed:
             return 0
         generation = f"{time.time_ns():020d}-{nonce()}"
         with lake.scratch() as scratch:
             path = scratch / "index"
             with closing(sqlite3.connect(path, isolation_level=None)) as con:
                 con.executescript(_MAKE)
-                kept = _copied(con, home / f"{before}{day_marks.SUFFIX}", listed & past) if before else frozenset[str]()
-                new = sorted(past - kept)
+                kept = _copied(con, home / f"{before}{day_marks.SUFFIX}", listed) if before else set[Place]()
+                new = sorted(past - kept, key=lambda place: place[::-1])
                 columns: dict[str, int] = dict(con.execute("SELECT names, id FROM columns"))
                 con.execute("BEGIN")
-                for day in new:
+                for _, places in groupby(new, key=lambda place: place[1]):
+                    of_day = list(places)
                     with day_marks.still(lake):
-                        rows = list(_of_day(lake, day))
-                        (home / f"{day}.{generation}").touch()
-                    _put(con, day, rows, columns)
-                for day in sorted(kept):
+                        rows = [row for table, day in of_day for row in _of_day(lake, table, day)]
+                        for table, day in of_day:
+                            day_marks.mark(lake, table, day, generation)
+                    _put(con, rows, columns)
+                for table in sorted({t for t, _ in kept}):
                     with day_marks.still(lake):
-                        same = (home / f"{day}.{before}").exists()
-                        if same:
-                            (home / f"{day}.{generation}").touch()
-                    if not same:
-                        con.execute("DELETE FROM segment WHERE day = ?", [day])
+                        same = day_marks.valid(lake, table, before)
+                        for day in (d for t, d in kept if t == table and d in same):
+                            day_marks.mark(lake, table, day, generation)
                 con.execute("COMMIT")
                 con.executescript(_INDEXES)
             if lake.durable:
@@ -189,20 +190,21 @@ def build(lake: Lake, *, today: datetime | None = None) -> int:
             if lake.durable:
                 sync_folder(home)
         _clear(home)
-    return len(new)
+    return len({day for _, day in new})
 
 
 def _clear(home: Path) -> None:
     """Remove what belongs to no generation, or to one before the newest: readers that have it open keep it."""
-    names = [p.name for p in home.iterdir()]
+    names = entries(home)
     newest = max((n.removesuffix(day_marks.SUFFIX) for n in names if n.endswith(day_marks.SUFFIX)), default="")
-    for name in names:
-        if "." in name and name != f"{newest}{day_marks.SUFFIX}" and not (newest and name.endswith(f".{newest}")):
-            with suppress(FileNotFoundError):
-                (home / name).unlink()
+    old = [home / n for n in names if "." in n and n != f"{newest}{day_marks.SUFFIX}"]
+    old += [home / t / n for t in names for n in entries(home / t) if not (newest and n.endswith(f".{newest}"))]
+    for path in old:
+        with suppress(FileNotFoundError):
+            path.unlink()
 
 
-def _copied(con: sqlite3.Connection, old: Path, days: frozenset[str] | set[str]) -> frozenset[str]:
+def _copied(con: sqlite3.Connection, old: Path, wanted: set[Place]) -> set[Place]:
     """Take over what another list has of these days; none where it cannot be read."""
     import sqlite3
 
@@ -211,28 +213,27 @@ def _copied(con: sqlite3.Connection, old: Path, days: frozenset[str] | set[str])
         for name in ("columns", "segment", "job"):
             con.execute(f"INSERT INTO main.{name} SELECT * FROM old.{name}")
         con.execute("DETACH old")
-        gone = {d for (d,) in con.execute("SELECT DISTINCT day FROM segment")} - days
-        con.executemany("DELETE FROM segment WHERE day = ?", [(d,) for d in gone])
+        gone = set(con.execute("SELECT DISTINCT tbl, day FROM segment")) - wanted
+        con.executemany("DELETE FROM segment WHERE tbl = ? AND day = ?", gone)
         con.execute("DELETE FROM job WHERE segment NOT IN (SELECT id FROM segment)")
     except sqlite3.Error:
         with suppress(sqlite3.Error):
             con.execute("DETACH old")
         for name in ("columns", "segment", "job"):
             con.execute(f"DELETE FROM main.{name}")
-        return frozenset()
-    return frozenset(days)
+        return set()
+    return wanted
 
 
-def _of_day(lake: Lake, day: str) -> Iterator[tuple[str, str, Segment]]:
-    for table in tables():
-        for node in sorted(entries(lake.tables / table / day)):
-            have = manifest.load(lake.tables / table / day / node)
-            for s in have.segments if have is not None else ():
-                yield table, node, s
+def _of_day(lake: Lake, table: str, day: str) -> Iterator[tuple[str, str, str, Segment]]:
+    for node in sorted(entries(lake.tables / table / day)):
+        have = manifest.load(lake.tables / table / day / node)
+        for s in have.segments if have is not None else ():
+            yield table, day, node, s
 
 
-def _put(con: sqlite3.Connection, day: str, rows: Iterable[tuple[str, str, Segment]], columns: dict[str, int]) -> None:
-    for table, node, s in rows:
+def _put(con: sqlite3.Connection, rows: Iterable[tuple[str, str, str, Segment]], columns: dict[str, int]) -> None:
+    for table, day, node, s in rows:
         names = json.dumps(s.columns)
         if names not in columns:
             columns[names] = len(columns) + 1

@@ -160,10 +160,9 @@ def _partition(
 def _listed(lake: Lake) -> dict[str, frozenset[Segment]]:
     """By partition what the index of past days has of it: nothing of an empty one, and no day that is not listed."""
     index = DayIndex(lake)
-    days = index.days()
     found: dict[str, frozenset[Segment]] = {}
-    for table in tables() if days else ():
-        for day in (index.find(table, EVERYTHING, days) or {}).values():
+    for table in tables():
+        for day in index.find(table, EVERYTHING)[1].values():
             for partition, s in day:
                 found[partition] = found.get(partition, frozenset()) | {s}
     index.close()
@@ -171,11 +170,12 @@ def _listed(lake: Lake) -> dict[str, frozenset[Segment]]:
 
 
 def _index(lake: Lake, partition: str, listed: dict[str, frozenset[Segment]], found: Examined) -> None:
-    day = partition_of(partition).day
+    place = partition_of(partition)
     with suppress(StoreError):  # told where the partition itself is looked at
         have = manifest.load(lake.tables / partition) or Manifest()
         other = partition in listed and frozenset(have.segments) != listed[partition]
-        if other and day in day_marks.valid(lake)[1] and _still(lake, partition, have):
+        still = other and place.day in day_marks.valid(lake, place.table, day_marks.newest(lake))
+        if still and _still(lake, partition, have):
             what = "the index of past days does not have what the manifest has"
             remedy = f"delete {day_marks.folder(lake)}: `inquest compact` makes it anew"
             found.findings.append(Finding("stale index", True, partition, what, remedy))

@@ -132,17 +132,15 @@ class Snapshots:
 
     def _picture(self, windows: Mapping[str, Window]) -> tuple[dict[str, Opened], dict[str, str | None]]:
         """What is published; and of each batch that has a segment there whether it is, which of its publications."""
-        listed = frozenset[str]() if self._index is None else self._index.days()
-        first = {t: self._read(t, window, listed) for t, window in windows.items()}
+        first = {t: self._read(t, window) for t, window in windows.items()}
         keys = {s.key for found in first.values() for _, s in found if s.key is not None}
         if not any(first.values()):
             return {t: [] for t in windows}, {}
         current = {key: self._pub(key) for key in keys}
-        listed = frozenset[str]() if self._index is None else self._index.days()
         opened = {
             t: [
                 (self._path(folder, s.file), s)
-                for folder, s in self._read(t, window, listed)
+                for folder, s in self._read(t, window)
                 if s.key is None or (s.key in current and current[s.key] == s.pub)
             ]
             for t, window in windows.items()
@@ -171,14 +169,9 @@ class Snapshots:
         if self._index is not None:
             self._index.close()
 
-    def _read(self, table: str, window: Window, listed: frozenset[str]) -> list[tuple[str, Segment]]:
-        by_day: dict[str, list[tuple[str, Segment]]] = {}
-        if listed and self._index is not None:
-            found = self._index.find(table, window, listed)
-            if found is None:
-                listed = frozenset()
-            else:
-                by_day = dict(found)
+    def _read(self, table: str, window: Window) -> list[tuple[str, Segment]]:
+        listed, found = (frozenset[str](), {}) if self._index is None else self._index.find(table, window)
+        by_day = dict(found)
         for partition in partitions(self._lake, table, window, listed):
             file = self._path(partition, MANIFEST)
             m = _cached(file, partition, self._manifests, manifest.of)

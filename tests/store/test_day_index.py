@@ -56,6 +56,10 @@ def files(snapshots: Snapshots, window: Window) -> dict[str, list[str]]:
     return {table: [str(path) for path, _ in opened] for table, opened in found.items()}
 
 
+def listed(lake: Lake, table: str = "slurm_node_sample") -> list[str]:
+    return sorted(day_marks.valid(lake, table, day_marks.newest(lake)))
+
+
 def windows(seed: int) -> Iterator[Window]:
     rng = random.Random(seed)
     at = int(T.timestamp()) * 1_000_000
@@ -73,27 +77,28 @@ def windows(seed: int) -> Iterator[Window]:
 
 def test_what_is_looked_up_is_what_the_manifests_say_in_their_order(lake: Lake) -> None:
     assert day_index.build(lake) == 4
-    listed, walked = Snapshots(lake), Snapshots(lake)
+    looked_up, walked = Snapshots(lake), Snapshots(lake)
     walked.distrust()
     narrowed = 0
     for window in windows(1):
-        found = files(listed, window)
+        found = files(looked_up, window)
         assert found == files(walked, window), window
         narrowed += 0 < sum(map(len, found.values())) < 50
     assert narrowed > 100
-    assert not any("2026-03" in name for name in listed._manifests), "no manifest of a listed day was read"  # pyright: ignore
+    assert not any("2026-03" in name for name in looked_up._manifests), "no manifest of a listed day was read"  # pyright: ignore
 
 
 def test_a_day_that_changes_is_off_the_list_at_once_and_back_on_it_after_a_compaction(lake: Lake) -> None:
     assert compact(lake, settle_s=0, grace_s=0).listed == 4
-    assert sorted(day_marks.valid(lake)[1]) == DAYS
+    assert listed(lake) == DAYS
     with Reader(lake) as reader:
         assert reader.run(COUNT, {}, 1).rows == ((20,),)
         Writer(lake).append([SlurmNodeSample(node="n9", ts=T + timedelta(days=1), cpus=1)], batch="late")
-        assert sorted(day_marks.valid(lake)[1]) == [d for d in DAYS if d != "2026-03-02"]
+        assert listed(lake) == [d for d in DAYS if d != "2026-03-02"]
+        assert listed(lake, "host_event") == DAYS, "what nobody wrote stays on it"
         assert reader.run(COUNT, {}, 1).rows == ((21,),)
         assert compact(lake).listed == 1
-        assert sorted(day_marks.valid(lake)[1]) == DAYS
+        assert listed(lake) == DAYS
         assert reader.run(COUNT, {}, 1).rows == ((21,),)
         assert retain(lake, by_table={"slurm_node_sample": 1}, now=T + timedelta(days=4)).rows == 16
         assert reader.run(COUNT, {}, 1).rows == ((5,),)
@@ -105,12 +110,12 @@ def test_a_day_that_changes_is_off_the_list_at_once_and_back_on_it_after_a_compa
 
 def test_today_is_not_listed_and_the_list_is_not_made_anew_for_nothing(lake: Lake) -> None:
     assert day_index.build(lake, today=T + timedelta(days=2)) == 2
-    generation, days = day_marks.valid(lake)
-    assert sorted(days) == DAYS[:2]
+    generation = day_marks.newest(lake)
+    assert listed(lake) == DAYS[:2]
     assert day_index.build(lake, today=T + timedelta(days=2)) == 0
-    assert day_marks.valid(lake)[0] == generation
+    assert day_marks.newest(lake) == generation
     assert day_index.build(lake) == 2
-    assert sorted(day_marks.valid(lake)[1]) == DAYS
+    assert listed(lake) == DAYS
 
 
 def test_a_writer_waits_until_a_day_is_listed(lake: Lake) -> None:
@@ -133,7 +138,7 @@ def test_nobody_lists_a_day_while_its_manifest_is_replaced(lake: Lake) -> None:
     day_index.build(lake)
     partition = lake.tables / "host_event" / DAYS[0] / "n-n1"
     with day_marks.changing(partition, durable=True):
-        assert DAYS[0] not in day_marks.valid(lake)[1]
+        assert DAYS[0] not in listed(lake, "host_event")
         fd = os.open(day_marks.folder(lake) / "lock", os.O_RDWR)
         with pytest.raises(BlockingIOError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -171,10 +176,10 @@ def test_what_died_while_it_made_the_list_leaves_no_mark_that_counts(
         m.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(OSError("killed")))
         with pytest.raises(OSError, match="killed"):
             day_index.build(lake)
-    assert list(day_marks.folder(lake).glob("2026-*"))
-    assert day_marks.valid(lake) == ("", frozenset())
+    assert list(day_marks.folder(lake).glob("*/2026-*"))
+    assert (day_marks.newest(lake), listed(lake)) == ("", [])
     assert day_index.build(lake) == 4
-    assert len(list(day_marks.folder(lake).glob("2026-*"))) == 4
+    assert len(list(day_marks.folder(lake).glob("*/2026-*"))) == 4 * len(TABLES)
 
 
 def test_files_taken_away_by_hand_are_found_out(lake: Lake) -> None:
@@ -194,7 +199,7 @@ def test_a_compaction_by_root_leaves_nothing_that_the_lake_s_owner_cannot_open(l
         os.chown(path, nobody, nobody)
     compact(lake)
     home = day_marks.folder(lake)
-    made = [home, home / "lock", home / "building", *lake.root.rglob("compact.lock")]
+    made = [home, home / "lock", home / "building", home / "host_event", *lake.root.rglob("compact.lock")]
     assert len(made) > 10
     assert {p: p.stat().st_uid for p in made if p.stat().st_uid != nobody} == {}
     theirs = lake.root.parent / "of root"

@@ -24,11 +24,11 @@ class Scripted(Snapshots):
         super().__init__(lake)
         self.hidden = hidden
 
-    def _read(self, table: str, window: Window, listed: frozenset[str]) -> list[tuple[str, Segment]]:
+    def _read(self, table: str, window: Window) -> list[tuple[str, Segment]]:
         if table in self.hidden:
             self.hidden.remove(table)
             return []
-        return super()._read(table, window, listed)
+        return super()._read(table, window)
 
 
 @pytest.fixture
@@ -50,8 +50,8 @@ def test_a_batch_that_came_after_the_first_reading_is_not_seen_at_all(lake: Lake
 
         first = True
 
-        def _read(self, table: str, window: Window, listed: frozenset[str]) -> list[tuple[str, Segment]]:
-            found = super()._read(table, window, listed)
+        def _read(self, table: str, window: Window) -> list[tuple[str, Segment]]:
+            found = super()._read(table, window)
             if self.first:
                 found = [(f, s) for f, s in found if s.key == "old"]
             return found
