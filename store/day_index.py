@@ -38,7 +38,6 @@ CREATE TABLE job (tbl TEXT, job TEXT, segment INTEGER, PRIMARY KEY (tbl, job, se
 """
 _INDEXES = """
 CREATE INDEX by_node ON segment (tbl, node);
-CREATE INDEX by_day ON segment (day);
 CREATE INDEX of_anyone ON segment (tbl) WHERE anyones;
 """
 _FIELDS = "file, rows, bytes, ts_min, ts_max, null_ts, until, jobs, null_job, columns, key, pub"
