@@ -147,6 +147,8 @@ def build(lake: Lake, *, today: datetime | None = None) -> int:
     """List the days before today (UTC) that changed since they were listed, or never were. Gives their number. Raises StoreError."""
     import sqlite3
 
+    from store.snapshot import Window  # which looks up here
+
     home = day_marks.folder(lake)
     home.mkdir(exist_ok=True)
     owned_like_folder(home)
@@ -156,8 +158,11 @@ def build(lake: Lake, *, today: datetime | None = None) -> int:
         _clear(home)
         now = (today or datetime.now(UTC)).date().isoformat()
         past = {(t, d) for t in tables() for d in entries(lake.tables / t) if d != NO_DAY and d < now}
-        before = day_marks.newest(lake)
-        listed = past & {(t, d) for t in tables() for d in day_marks.valid(lake, t, before)}
+        before, index = day_marks.newest(lake), DayIndex(lake)
+        listed = past & {
+            (t, d) for t in tables() for d in index.find(t, Window(nodes=frozenset()))[0]
+        }  # none where it cannot be read
+        index.close()
         if past == listed:
             return 0
         generation = f"{time.time_ns():020d}-{nonce()}"
@@ -199,7 +204,7 @@ def _clear(home: Path) -> None:
     old = [home / n for n in names if "." in n and n != f"{newest}{day_marks.SUFFIX}"]
     old += [home / t / n for t in names for n in entries(home / t) if not (newest and n.endswith(f".{newest}"))]
     for path in old:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             path.unlink()
 
 
