@@ -18,6 +18,9 @@ from store.result import Cell, Coverage, Result, ResultColumn, digest
 
 FOUND = "row_count"
 """The cell of an answer that has no row: how many it has."""
+OR_LATER, OR_LESS = "or_later", "or_less"
+"""Columns that name others of their row: times that are an earlier line's, so that what they tell of came then or later, and
+measures that are counted from such a time."""
 MAX_ROWS = 200
 """Rows that a piece of evidence keeps unless its asker says otherwise."""
 
@@ -42,6 +45,8 @@ class CellValue:
     unit: str = ""
     sql_type: str = ""
     doc: str = ""
+    bound: str = ""
+    """`or later` for a time that is only the earliest there can be, `or less` for a measure that is only the most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +83,23 @@ class Evidence:
             raise IndexError(f"{self.id}: no row {row}; it holds {len(self.rows)} of {self.row_count} rows")
         c = self.columns[i]
         name = f"{self.id}.{column}" if row == 0 else f"{self.id}:{row}.{column}"
-        return CellValue(name, self.id, row, column, self.rows[row][i], c.unit, c.sql_type, c.doc)
+        bound = self._bounds(row).get(column, "")
+        return CellValue(name, self.id, row, column, self.rows[row][i], c.unit, c.sql_type, c.doc, bound)
 
     def cells(self) -> Iterator[CellValue]:
         """Every cell that is held, row by row."""
         for number, row in enumerate(self.rows):
             place = self.id if number == 0 else f"{self.id}:{number}"
+            bounds = self._bounds(number)
             for c, value in zip(self.columns, row, strict=True):
-                yield CellValue(f"{place}.{c.name}", self.id, number, c.name, value, c.unit, c.sql_type, c.doc)
+                bound = bounds.get(c.name, "")
+                yield CellValue(f"{place}.{c.name}", self.id, number, c.name, value, c.unit, c.sql_type, c.doc, bound)
+
+    def _bounds(self, row: int) -> dict[str, str]:
+        """The columns of a row whose values are only a bound, with the words for it."""
+        held = zip(self.columns, self.rows[row], strict=True)
+        told = {c.name: value for c, value in held if c.name in (OR_LATER, OR_LESS) and isinstance(value, str)}
+        return {name: which.replace("_", " ") for which, names in told.items() for name in names.split()}
 
     def value(self, column: str, row: int = 0) -> Cell:
         """The bare value of a cell; None also where the evidence holds no such row."""

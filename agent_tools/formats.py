@@ -77,8 +77,11 @@ def unit_of(cell: CellValue) -> str:
 
 
 def format_cell(cell: CellValue) -> str:
-    """A cell for a person: `91.6 GiB`, `45 min 10 s`, `55 %`, `2026-03-01 10:00:00 UTC`, one line of text."""
-    return format_value(cell.value, unit_of(cell))
+    """A cell for a person: `91.6 GiB`, `45 min 10 s`, `55 %`, `2026-03-01 10:00:00 UTC`, one line of text.
+
+    What is only a bound says so: `2026-03-01 10:00:00 UTC or later` for the time of an earlier line, `25 min or less` since it."""
+    written = format_value(cell.value, unit_of(cell))
+    return f"{written} {cell.bound}" if cell.bound and cell.value is not None else written
 
 
 def format_value(value: Cell, unit: str = "") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from agent_tools.evidence import OR_LATER
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView, View
 from agent_tools.families.faulted_gpus import seen_after
@@ -115,13 +116,14 @@ def _span(row: RowView) -> set[tuple[str, int]]:
 
 
 def _lent(steps: RowView | None) -> Callable[[RowView, str], bool]:
-    """Whether a line of the log has its time from the last training report before it: it was printed then, or later."""
+    """Whether a line of the log has its time from the last training report before it."""
 
     def lent(row: RowView, ts: str) -> bool:
         if steps is None or not steps.has("last_ts") or not row.has("line_no"):
             return False
         after = (row.number("line_no") or 0) > (steps.number("last_line") or 0)
-        return after and row.text(ts) == steps.text("last_ts") and row.text("file") == steps.text("file")
+        same = row.text(ts) == steps.text("last_ts") and row.text("file") == steps.text("file")
+        return after and same and ts in row.text(OR_LATER).split()
 
     return lent
 
@@ -230,7 +232,7 @@ def _of(
         key, weighs, moment = _entry(row, ts, "line_no", said, weight + (0 if n < 2 else 2))
         if lent(row, ts):
             # Placed by its line: what carries a time of its own, as a kernel's message, may have come before it.
-            key, moment = (True, "", key[2]), Moment(ts=moment.ts, text=f"{moment.text} (Then or later.)")
+            key = (True, "", key[2])
         yield key, weighs, moment
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from agent_tools.facts.views import RowView, View
 
@@ -101,8 +102,8 @@ def worked_after(overview: RowView, steps: View, reports: Callable[[], View]) ->
         told = reports().first
         if told is None or not told.has("first_ts") or (told.number("done") or 0.0) < 1.0:
             return False
-        span = (told.number("span_min") or 0.0) * 60
-        return span > (overview.number("elapsed_s") or 0.0) / 2 and all(
+        span = datetime.fromisoformat(told.text("last_ts")) - datetime.fromisoformat(told.text("first_ts"))
+        return span.total_seconds() > (overview.number("elapsed_s") or 0.0) / 2 and all(
             r.has("end_ts") and r.text("end_ts") <= told.text("first_ts") for r in failed
         )
     if work is None or not failed or not work.has("start_ts"):

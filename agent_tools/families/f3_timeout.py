@@ -6,6 +6,7 @@ family and the time limit its consequence. Not F3: a crash.
 
 from __future__ import annotations
 
+from agent_tools.evidence import OR_LESS
 from agent_tools.facts import Facts
 from agent_tools.facts.counting import counting
 from agent_tools.facts.finished import unexited
@@ -257,7 +258,8 @@ def stalled(wall: RowView) -> bool:
     """No progress for far longer than the usual pace, and than the longest pause before (an evaluation, a save)."""
     quiet, paces = count(wall, "quiet_min"), count(wall, "quiet_paces")
     long = (quiet >= STALLED_MIN and paces >= STALLED_PACES) or (quiet >= LONG_MIN and paces >= LONG_PACES)
-    return wall.has("pace_s") and long and quiet > 2.0 * count(wall, "longest_min")
+    # counted from the time of an earlier line it is only the most that it can have been
+    return wall.has("pace_s") and not wall.has(OR_LESS) and long and quiet > 2.0 * count(wall, "longest_min")
 
 
 def _at_work(facts: Facts) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Group, clauses, held, size
@@ -42,6 +42,8 @@ _STARTED = lazy.compile(r"(?i)\b(?:start\w*|beg[aiu]n\w*|launch\w*)\b")
 _OF_ROW = ("own_ts", "checkpoint_ts", "risen_ts", "signal_ts", "event_ts", "printed_ts", "since_ts", "first_ts", "ts")
 """Times of what a row is about, the more exact first."""
 _SECOND = timedelta(seconds=1)
+_OPEN = datetime.max.replace(tzinfo=UTC)
+"""The end of a moment of which only the earliest is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +141,13 @@ def _which(groups: Sequence[Group]) -> CellValue:
 
 def _life(cell: CellValue, own: str, groups: Sequence[Group], ledger: Ledger) -> tuple[datetime, datetime] | None:
     """From when to when a thing may have come; None where its row does not tell."""
-    if is_time(cell):
-        return _span(cell.value, cell.value)
-    names = [c.name for c in ledger.get(cell.id).columns if TS.fullmatch(c.name)]
-    if own_time := next((v for n in _OF_ROW if n in names and (v := held(ledger, cell, n)) is not None), None):
-        return _span(own_time, own_time)
+    evidence = ledger.get(cell.id)
+    names = [c.name for c in evidence.columns if TS.fullmatch(c.name)]
+    column = next((n for n in _OF_ROW if n in names and held(ledger, cell, n) is not None), None)
+    moment = cell if is_time(cell) else evidence.cell(column, cell.row) if column else None
+    if moment is not None:
+        span = _span(moment.value, moment.value)
+        return (span[0], _OPEN) if span and moment.bound else span
     begin, end = (next((v for n in names if n in of and (v := held(ledger, cell, n)) is not None), None) for of in LIFE)
     said = own[min(g.start for g in groups) : max(g.end for g in groups) + 24]
     if ends(said) and end is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent_tools.evidence import FOUND, Asks, CellValue, Evidence, Ledger
+from agent_tools.evidence import FOUND, OR_LATER, OR_LESS, Asks, CellValue, Evidence, Ledger
 from agent_tools.facts import Facts
 from agent_tools.families.base import Assessment
 from agent_tools.formats import format_cell
@@ -23,7 +23,7 @@ from agent_tools.verdict import Draft
 from store import lazy
 from store.catalog import catalog
 from store.redact import redact
-from store.result import StoreError
+from store.result import Cell, StoreError
 
 if TYPE_CHECKING:
     from agent_tools.agent import Found
@@ -182,8 +182,8 @@ def show(
     names = [c.name for i, c in enumerate(evidence.columns) if any(evidence.rows[r][i] is not None for r in wanted)]
     if len(wanted) > FEW and not whole:
         names = [n for n in names if n not in _LONG_NAMES]
-    names = [n for n in names if n not in without]
-    common = [n for n in names if table and len({evidence.value(n, r) for r in wanted}) == 1]
+    names = [n for n in names if n not in without and n not in (OR_LATER, OR_LESS)]  # said beside the values
+    common = [n for n in names if table and len({_said(evidence.cell(n, r)) for r in wanted}) == 1]
     varied = [n for n in names if n not in common]
     lines: list[str] = []
     if common:
@@ -220,6 +220,10 @@ def show(
     return "\n".join(parts)
 
 
+def _said(cell: CellValue) -> tuple[Cell, str]:
+    return cell.value, cell.bound
+
+
 def _pairs(evidence: Evidence, names: list[str], row: int) -> str:
     return "; ".join(f"{n} = {_text(evidence.cell(n, row), MAX_CELL)}" for n in names)
 
@@ -228,7 +232,7 @@ def _text(cell: CellValue, limit: int) -> str:
     if not isinstance(cell.value, str):
         return format_cell(cell)
     if stamp := _STAMP.fullmatch(cell.value):
-        return f"{stamp[1]}Z"
+        return f"{stamp[1]}Z {cell.bound}".rstrip()
     text = " ".join(cap(clean(cell.value), limit).split())
     return f'"{text}"' if "|" in text else text  # so that no text looks like the next column
 

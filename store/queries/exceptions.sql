@@ -3,7 +3,7 @@
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NONE: log exception, log Python exception, log traceback
 -- NEEDS: log_event.kind = exception
--- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, TIMESTAMP, TIMESTAMP, VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR
+-- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, TIMESTAMP, TIMESTAMP, VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN name: type as printed
 -- COLUMN message: text
@@ -29,6 +29,7 @@
 -- COLUMN lines_left: lines from the first one to the last event of its file
 -- COLUMN lines_after: lines from the last one to the last event of its file
 -- COLUMN parser: who recognised it
+-- COLUMN or_later: name of the time, where it is that of an earlier line: it came then or later
 -- CAVEAT: Standard error and standard output are buffered apart, so the order of lines is not always the order of events.
 WITH e AS (
   SELECT name, message, cause_name, cause_message, rank, node, host, ts, ts_kind, file, line_no, line_end, frame, user_frame, entry_frame, detail,
@@ -47,6 +48,7 @@ g AS (
     first(rank ORDER BY own_ts NULLS LAST, file, line_no) AS rank,
     first(coalesce(node, host) ORDER BY own_ts NULLS LAST, file, line_no) AS node,
     min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS first_ts, min(own_ts) AS own_ts,
+    CASE WHEN arg_min(coalesce(ts_kind, '') = 'carried', (ts, coalesce(ts_kind, '') = 'carried')) FILTER (WHERE ts IS NOT NULL AND ts_kind IS DISTINCT FROM 'file') THEN 'first_ts' END AS or_later,
     first(file ORDER BY own_ts NULLS LAST, file, line_no) AS file,
     first(line_no ORDER BY own_ts NULLS LAST, file, line_no) AS line_no,
     first(line_end ORDER BY own_ts NULLS LAST, file, line_no) AS line_end,
@@ -76,7 +78,7 @@ SELECT
   g.name, left(g.message, 600) AS message, g.cause_name, left(g.cause_message, 600) AS cause_message, g.events, g.ranks,
   g.rank, g.node, g.first_ts, g.own_ts, g.file, g.line_no, g.line_end, g.frame, g.user_frame, g.entry_frame, g.calls, g.cause_calls,
   g.severity, g.framework, coalesce(s.steps_after, 0) AS steps_after, x.last_event - g.line_end AS lines_left,
-  x.last_event - g.last_end AS lines_after, g.parser
+  x.last_event - g.last_end AS lines_after, g.parser, g.or_later
 FROM g
 LEFT JOIN s ON s.name IS NOT DISTINCT FROM g.name AND s.shape = g.shape
 LEFT JOIN x ON x.file IS NOT DISTINCT FROM g.file

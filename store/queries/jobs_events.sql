@@ -18,6 +18,7 @@
 -- COLUMN line_no: line of the first one
 -- COLUMN message: text of the first one
 -- COLUMN jobs [count]: jobs of the whole answer
+-- COLUMN or_later: names of the times that are an earlier line's: it came then or later
 -- CAVEAT: `kinds` are the kinds of log_event, with commas. Only jobs that Slurm's accounting knows. That a log says it does not make it the cause.
 WITH newest AS (SELECT job_id, max(coalesce(attempt, 1)) AS attempt FROM j GROUP BY job_id),
 e AS (
@@ -31,7 +32,9 @@ SELECT
   count(*) AS events, count(DISTINCT e.rank) AS ranks,
   min(e.ts) FILTER (e.ts_kind IS DISTINCT FROM 'file') AS first_ts, max(e.ts) FILTER (e.ts_kind IS DISTINCT FROM 'file') AS last_ts,
   first(e.file ORDER BY e.ts NULLS LAST, e.file, e.line_no) AS file, first(e.line_no ORDER BY e.ts NULLS LAST, e.file, e.line_no) AS line_no,
-  left(first(e.message ORDER BY e.ts NULLS LAST, e.file, e.line_no), 300) AS message, count(DISTINCT j.job_id) OVER () AS jobs
+  left(first(e.message ORDER BY e.ts NULLS LAST, e.file, e.line_no), 300) AS message, count(DISTINCT j.job_id) OVER () AS jobs,
+  nullif(concat_ws(' ', CASE WHEN arg_min(coalesce(e.ts_kind, '') = 'carried', (e.ts, coalesce(e.ts_kind, '') = 'carried')) FILTER (WHERE e.ts IS NOT NULL AND e.ts_kind IS DISTINCT FROM 'file') THEN 'first_ts' END,
+    CASE WHEN arg_max(coalesce(e.ts_kind, '') = 'carried', (e.ts, coalesce(e.ts_kind, '') = 'carried')) FILTER (WHERE e.ts IS NOT NULL AND e.ts_kind IS DISTINCT FROM 'file') THEN 'last_ts' END), '') AS or_later
 FROM j JOIN e ON e.job_id = j.job_id AND e.of_attempt = coalesce(j.attempt, 1)
 GROUP BY j.job_id, coalesce(j.attempt, 1), e.kind, e.name
 ORDER BY coalesce(last_ts, any_value(j.end_ts)) DESC NULLS LAST, j.job_id, attempt, e.kind, event

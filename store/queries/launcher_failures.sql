@@ -2,7 +2,7 @@
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: log_event.kind = launcher_summary | launcher_event
--- EMPTY: VARCHAR, VARCHAR, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, VARCHAR, VARCHAR, BIGINT, VARCHAR, VARCHAR
+-- EMPTY: VARCHAR, VARCHAR, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, VARCHAR, VARCHAR, BIGINT, VARCHAR, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN kind: launcher_summary or launcher_event
 -- COLUMN name: short name of the message
@@ -19,10 +19,12 @@
 -- COLUMN line_no: line
 -- COLUMN message: text
 -- COLUMN detail: further fields
+-- COLUMN or_later: name of the time, where it is that of an earlier line: it came then or later
 -- CAVEAT: The root cause of a launcher's summary is only the first child that was seen to die: in a hang it is a victim.
 SELECT
   kind, name, rank, local_rank, coalesce(host, node) AS host, pid, exit_code, signal, happened_ts AS failed_ts,
-  CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END AS printed_ts, framework, file, line_no, left(message, 400) AS message, detail
+  CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END AS printed_ts, framework, file, line_no, left(message, 400) AS message, detail,
+  CASE WHEN ts_kind = 'carried' THEN 'printed_ts' END AS or_later
 FROM log_event
 WHERE kind IN ('launcher_summary', 'launcher_event')
   AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

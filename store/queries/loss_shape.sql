@@ -3,7 +3,7 @@
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- WITH: losses_kept
 -- NEEDS: train_step
--- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, TIMESTAMP, BIGINT, VARCHAR, BIGINT, DOUBLE, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, VARCHAR, BIGINT, BIGINT
+-- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, TIMESTAMP, BIGINT, VARCHAR, BIGINT, DOUBLE, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, VARCHAR, BIGINT, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN split: train, or eval where only evaluation losses were printed
 -- COLUMN framework: framework whose lines these are
@@ -42,14 +42,16 @@
 -- COLUMN highest_grad_norm: highest gradient norm
 -- COLUMN highest_rate: highest learning rate
 -- COLUMN last_rate: last learning rate
--- COLUMN bad_min [min]: time from the first report that was not finite to the last report
--- COLUMN span_min [min]: time from the first report to the last
+-- COLUMN bad_min [min]: time from the first report that was not finite to the last report, by those that say theirs
+-- COLUMN span_min [min]: time from the first report to the last, of those that say theirs
 -- COLUMN file: file
 -- COLUMN first_line: line of the first report
 -- COLUMN last_line: line of the last report
+-- COLUMN or_later: name of the time, where it is that of an earlier line: it came then or later
 -- CAVEAT: Evaluation losses are read only where no training loss was printed. Where the steps go back (a restart inside one log), only the last stretch that holds eight reports or more is read.
 WITH ordered AS (
   SELECT *, row_number() OVER (ORDER BY place) AS seq, count(*) OVER () AS n,
+    CASE WHEN coalesce(ts_kind, '') NOT IN ('carried', 'file') THEN ts END AS said_ts,
     median(CASE WHEN NOT bad THEN loss END) OVER (ORDER BY place ROWS BETWEEN 2 PRECEDING AND 2 FOLLOWING) AS smooth
   FROM kept
 ),
@@ -76,10 +78,11 @@ a AS (
     arg_min(step, seq) FILTER (WHERE bad) AS first_bad_step, arg_min(line_no, seq) FILTER (WHERE bad) AS first_bad_line,
     arg_min(step, seq) FILTER (WHERE seq > tail.good_until) AS end_bad_step,
     first(CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END ORDER BY seq) FILTER (WHERE seq > tail.good_until) AS end_bad_ts,
+    CASE WHEN arg_min(coalesce(ts_kind, '') = 'carried', seq) FILTER (WHERE seq > tail.good_until) THEN 'end_bad_ts' END AS or_later,
     arg_min(line_no, seq) FILTER (WHERE seq > tail.good_until) AS end_bad_line, arg_min(step, seq) AS first_step,
     arg_max(step, seq) AS last_step, max(learning_rate) AS highest_rate, arg_max(learning_rate, seq) AS last_rate,
-    round(date_diff('second', arg_min(ts, seq) FILTER (WHERE bad), max(ts)) / 60.0, 1) AS bad_min,
-    round(date_diff('second', min(ts), max(ts)) / 60.0, 1) AS span_min, arg_max(file, seq) AS file,
+    round(date_diff('second', arg_min(said_ts, seq) FILTER (WHERE bad), max(said_ts)) / 60.0, 1) AS bad_min,
+    round(date_diff('second', min(said_ts), max(said_ts)) / 60.0, 1) AS span_min, arg_max(file, seq) AS file,
     min(line_no) AS first_line, max(line_no) AS last_line
   FROM ordered, tail
 ),
@@ -98,6 +101,6 @@ SELECT
   round(f.end_loss - f.best_loss, 4) AS given_back,
   CASE WHEN f.start_loss > 0 THEN round(f.end_loss / f.start_loss, 3) END AS end_over_start, f.values_seen,
   f.start_grad_norm, f.end_grad_norm, f.highest_grad_norm, a.highest_rate, a.last_rate, a.bad_min, a.span_min, a.file,
-  a.first_line, a.last_line
+  a.first_line, a.last_line, a.or_later
 FROM a, f, s, x
 WHERE a.points > 0

@@ -2,7 +2,7 @@
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: log_event.kind = nccl_watchdog | nccl_error
--- EMPTY: VARCHAR, VARCHAR, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, TIMESTAMP, VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR
+-- EMPTY: VARCHAR, VARCHAR, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, TIMESTAMP, VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN kind: nccl_watchdog or nccl_error
 -- COLUMN name: short name
@@ -23,6 +23,7 @@
 -- COLUMN severity: severity of the first one
 -- COLUMN message: text of the first one
 -- COLUMN missing_ranks: ranks that Horovod's stall inspector misses, in the first one
+-- COLUMN or_later: name of the time, where it is that of an earlier line: it came then or later
 -- CAVEAT: The first rank to report is not the rank that caused it.
 WITH e AS (
   SELECT * FROM log_event
@@ -41,7 +42,8 @@ SELECT
   first(coalesce(host, node) ORDER BY ts NULLS LAST, file, line_no) AS host,
   first(severity ORDER BY ts NULLS LAST, file, line_no) AS severity,
   first(left(message, 500) ORDER BY ts NULLS LAST, file, line_no) AS message,
-  first(json_extract_string(TRY_CAST(detail AS JSON), '$.missing') ORDER BY ts NULLS LAST, file, line_no) AS missing_ranks
+  first(json_extract_string(TRY_CAST(detail AS JSON), '$.missing') ORDER BY ts NULLS LAST, file, line_no) AS missing_ranks,
+  CASE WHEN arg_min(coalesce(ts_kind, '') = 'carried', (ts, coalesce(ts_kind, '') = 'carried')) FILTER (WHERE ts IS NOT NULL AND ts_kind IS DISTINCT FROM 'file') THEN 'first_ts' END AS or_later
 FROM e
 GROUP BY kind, name, rank
 ORDER BY first_ts NULLS LAST, file, line_no, kind, name, rank

@@ -16,6 +16,7 @@
 -- COLUMN first_ts: first time
 -- COLUMN file: file
 -- COLUMN line_no: line
+-- COLUMN or_later: name of the time, where it is that of an earlier line: it came then or later
 -- CAVEAT: A rank that printed nothing is missing here, and may be the one that hung.
 WITH e AS (
   SELECT *, coalesce(json_extract_string(TRY_CAST(detail AS JSON), '$.pg'), '0') AS pg FROM log_event
@@ -29,7 +30,8 @@ r AS (
     min(seq) FILTER (WHERE name = 'collective_timeout') AS seq, max(last_enqueued_seq) AS last_enqueued_seq,
     max(last_completed_seq) AS last_completed_seq, round(max(elapsed_ms) / 1000.0, 1) AS elapsed_s,
     round(max(timeout_ms) / 1000.0, 1) AS timeout_s, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS first_ts,
-    first(file ORDER BY ts NULLS LAST, file, line_no) AS file, min(line_no) AS line_no
+    first(file ORDER BY ts NULLS LAST, file, line_no) AS file, min(line_no) AS line_no,
+    CASE WHEN arg_min(coalesce(ts_kind, '') = 'carried', (ts, coalesce(ts_kind, '') = 'carried')) FILTER (WHERE ts IS NOT NULL AND ts_kind IS DISTINCT FROM 'file') THEN 'first_ts' END AS or_later
   FROM e
   GROUP BY pg, rank
 )
@@ -38,6 +40,6 @@ SELECT
   max(last_enqueued_seq) OVER (PARTITION BY pg) AS furthest_seq,
   last_enqueued_seq = last_completed_seq AND last_enqueued_seq < max(last_enqueued_seq) OVER (PARTITION BY pg)
     AS never_entered,
-  elapsed_s, timeout_s, first_ts, file, line_no
+  elapsed_s, timeout_s, first_ts, file, line_no, or_later
 FROM r
 ORDER BY never_entered DESC NULLS LAST, timed_out DESC, first_ts NULLS LAST, pg, rank

@@ -2,7 +2,7 @@
 -- TABLES: log_event, train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: log_event.kind = cuda_oom
--- EMPTY: BIGINT, BIGINT, BIGINT, VARCHAR, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, BOOLEAN, TIMESTAMP, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR
+-- EMPTY: BIGINT, BIGINT, BIGINT, VARCHAR, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, BOOLEAN, TIMESTAMP, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN events: how many alike
 -- COLUMN ranks: ranks that raised it, where ranks are told apart
@@ -24,6 +24,7 @@
 -- COLUMN name: its name
 -- COLUMN severity: worst severity; warning where the program tells of it as of something that it caught
 -- COLUMN message: text of the first one
+-- COLUMN or_later: name of the time, where it is that of an earlier line: it came then or later
 -- CAVEAT: Sizes are as the allocator printed them; a sampled memory curve can miss a peak.
 WITH e AS (
   SELECT *,
@@ -52,6 +53,7 @@ g AS (
     first(gpu ORDER BY ts NULLS LAST, file, line_no) AS gpu,
     requested_bytes, max(total_bytes) AS total_bytes, min(free_bytes) AS free_bytes, max(allocated_bytes) AS allocated_bytes,
     max(others) AS others, max(other_bytes) AS other_bytes, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS oom_ts,
+    CASE WHEN arg_min(coalesce(ts_kind, '') = 'carried', (ts, coalesce(ts_kind, '') = 'carried')) FILTER (WHERE ts IS NOT NULL AND ts_kind IS DISTINCT FROM 'file') THEN 'oom_ts' END AS or_later,
     first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
     first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, max(line_end) AS last_line,
     first(name ORDER BY ts NULLS LAST, file, line_no) AS name, bool_or(severity = 'fatal') AS raised,
@@ -72,6 +74,6 @@ SELECT
   round(g.allocated_bytes / 1073741824.0, 2) AS allocated_gib, nullif(greatest(g.others, 0), 0) AS other_processes,
   round(g.other_bytes / 1073741824.0, 2) AS other_gib, g.requested_bytes > g.total_bytes AS over_capacity, g.oom_ts, g.file,
   g.line_no, g.last_line, coalesce(s.steps_after, 0) AS steps_after, g.name,
-  CASE WHEN g.raised THEN 'fatal' WHEN g.caught THEN 'warning' ELSE 'error' END AS severity, g.message
+  CASE WHEN g.raised THEN 'fatal' WHEN g.caught THEN 'warning' ELSE 'error' END AS severity, g.message, g.or_later
 FROM g LEFT JOIN s ON s.requested_bytes IS NOT DISTINCT FROM g.requested_bytes AND s.name = g.name
 ORDER BY g.oom_ts NULLS LAST, g.file, g.line_no, g.requested_bytes

@@ -1,7 +1,7 @@
 -- plain_errors: Errors that a program printed without a traceback before it gave up: wrong arguments, files it cannot open.
 -- TABLES: log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
--- EMPTY: BOOLEAN, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR, BIGINT, TIMESTAMP, BOOLEAN
+-- EMPTY: BOOLEAN, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR, BIGINT, TIMESTAMP, BOOLEAN, VARCHAR
 -- PRUNE: job_id
 -- COLUMN known: true for the words of a library's own error line, false for a line near the end that merely speaks of failure
 -- COLUMN text: the first such line
@@ -13,6 +13,7 @@
 -- COLUMN line_no: line of the first one
 -- COLUMN line_ts: time of the first one
 -- COLUMN closing: it is among the last three lines that the program printed to that file
+-- COLUMN or_later: name of the time, where it is that of an earlier line: it came then or later
 -- CAVEAT: Only the head and the tail of a long log are searched.
 WITH o AS (
   SELECT *, trim(coalesce(text, '')) <> '' AND NOT regexp_matches(text,
@@ -50,7 +51,7 @@ SELECT
   first(rank ORDER BY ts NULLS LAST, file, line_no) AS rank, first(node ORDER BY ts NULLS LAST, file, line_no) AS node,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
   first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS line_ts,
-  bool_or(own AND own_back <= 3) AS closing
+  bool_or(own AND own_back <= 3) AS closing, CASE WHEN arg_min(coalesce(ts_kind, '') = 'carried', (ts, coalesce(ts_kind, '') = 'carried')) FILTER (WHERE ts IS NOT NULL AND ts_kind IS DISTINCT FROM 'file') THEN 'line_ts' END AS or_later
 FROM h
 GROUP BY shape
 ORDER BY known DESC, line_ts NULLS LAST, file, line_no

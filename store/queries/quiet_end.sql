@@ -54,3 +54,9 @@ SELECT
   x.progress_text, j.start_ts, round(epoch(j.end_ts - j.start_ts) / 60, 1) AS run_min
 FROM p, x LEFT JOIN j ON true
 WHERE p.reports > 0
+  -- where the reports go on without times, nobody knows when the last one came
+  AND NOT EXISTS (
+    SELECT 1 FROM train_step u
+    WHERE u.file = p.file AND u.line_no > p.line_no AND u.ts_kind IN ('carried', 'file') AND u.job_id = $job_id
+      AND ($attempt IS NULL OR u.attempt IS NULL OR u.attempt = $attempt)
+  )

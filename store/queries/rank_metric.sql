@@ -10,28 +10,30 @@
 -- COLUMN mean [$metric]: mean value
 -- COLUMN high [$metric]: highest value
 -- COLUMN last [$metric]: last value
+-- COLUMN or_later: name of the time, where values came without a time of their own: they came then or later
 -- CAVEAT: A rank that nobody watched is not here.
 WITH s AS (
   SELECT rank, attempt, ts,
     CASE $metric WHEN 'launches' THEN launches::DOUBLE WHEN 'api_time_s' THEN api_time_s WHEN 'sync_time_s' THEN sync_time_s
       WHEN 'max_launch_gap_s' THEN max_launch_gap_s WHEN 'h2d_bytes' THEN h2d_bytes::DOUBLE WHEN 'd2h_bytes' THEN d2h_bytes::DOUBLE
-    END AS v
+    END AS v, false AS lent
   FROM cuda_sample WHERE job_id = $job_id
   UNION ALL
   SELECT rank, attempt, ts,
     CASE $metric WHEN 'collectives_enqueued' THEN enqueued::DOUBLE WHEN 'collectives_completed' THEN completed::DOUBLE
-      WHEN 'collectives_in_flight' THEN in_flight::DOUBLE WHEN 'collective_ms' THEN duration_ms END AS v
+      WHEN 'collectives_in_flight' THEN in_flight::DOUBLE WHEN 'collective_ms' THEN duration_ms END AS v, false
   FROM nccl_sample WHERE job_id = $job_id
   UNION ALL
   SELECT rank, attempt, ts,
     CASE $metric WHEN 'loss' THEN loss WHEN 'grad_norm' THEN grad_norm WHEN 'learning_rate' THEN learning_rate
-      WHEN 'step_time_s' THEN step_time_s WHEN 'samples_per_s' THEN samples_per_s WHEN 'tokens_per_s' THEN tokens_per_s END AS v
+      WHEN 'step_time_s' THEN step_time_s WHEN 'samples_per_s' THEN samples_per_s WHEN 'tokens_per_s' THEN tokens_per_s END AS v,
+    coalesce(ts_kind, '') IN ('carried', 'file')
   FROM train_step WHERE job_id = $job_id AND split IS DISTINCT FROM 'eval'
 )
 SELECT
   time_bucket(to_seconds(greatest($bucket_s, 1)), ts, TIMESTAMP '2000-01-01') AS bucket_ts, CASE WHEN $by_rank THEN rank END AS rank,
   count(*) AS samples, round(sum(v), 4) AS total, round(min(v), 6) AS low, round(avg(v), 6) AS mean, round(max(v), 6) AS high,
-  round(arg_max(v, ts), 6) AS last
+  round(arg_max(v, ts), 6) AS last, CASE WHEN bool_or(lent) THEN 'bucket_ts' END AS or_later
 FROM s
 WHERE v IS NOT NULL AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt) AND ($rank IS NULL OR rank = $rank)
   AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP)

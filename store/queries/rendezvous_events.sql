@@ -2,7 +2,7 @@
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: log_event.kind = rendezvous
--- EMPTY: VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, DOUBLE, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, VARCHAR, BIGINT, BIGINT, VARCHAR
+-- EMPTY: VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, DOUBLE, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN name: short name
 -- COLUMN events: how many
@@ -20,6 +20,7 @@
 -- COLUMN line_no: line of the first one
 -- COLUMN last_line: line of the last one
 -- COLUMN message: text of the first one
+-- COLUMN or_later: names of the times that are an earlier line's: it came then or later
 -- CAVEAT: A warning that is followed by success is a retry and not a failure.
 WITH e AS (
   SELECT * FROM log_event
@@ -35,7 +36,9 @@ SELECT
   min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS first_ts, max(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS last_ts,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
   first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, max(line_no) AS last_line,
-  first(left(message, 400) ORDER BY ts NULLS LAST, file, line_no) AS message
+  first(left(message, 400) ORDER BY ts NULLS LAST, file, line_no) AS message,
+  nullif(concat_ws(' ', CASE WHEN arg_min(coalesce(ts_kind, '') = 'carried', (ts, coalesce(ts_kind, '') = 'carried')) FILTER (WHERE ts IS NOT NULL AND ts_kind IS DISTINCT FROM 'file') THEN 'first_ts' END,
+    CASE WHEN arg_max(coalesce(ts_kind, '') = 'carried', (ts, coalesce(ts_kind, '') = 'carried')) FILTER (WHERE ts IS NOT NULL AND ts_kind IS DISTINCT FROM 'file') THEN 'last_ts' END), '') AS or_later
 FROM e
 GROUP BY name
 ORDER BY first_ts NULLS LAST, file, line_no, name

@@ -8,8 +8,6 @@
 -- COLUMN done [ratio]: last step over planned steps
 -- COLUMN epochs_done: planned epochs, where lines of whole epochs go up to the last of them and none begins anew
 -- COLUMN progress_line: line of the last progress
--- COLUMN progress_ts: time of the last progress
--- COLUMN step_gap_s [s]: usual time between two progress lines
 -- COLUMN ends: messages that say that training finished or that a launcher's children ended well
 -- COLUMN end_message: the last one
 -- COLUMN end_line: its line
@@ -45,8 +43,6 @@
 -- COLUMN stop_host: node that it names
 -- COLUMN stop_file: its file
 -- COLUMN stop_line: its line
--- COLUMN stop_ts: its time
--- COLUMN quiet_min [min]: from the last progress to that message
 -- COLUMN error_first: true when the first error stands before that message, nothing where their order is unknown
 -- COLUMN interrupt_first: true when the first interrupt stands before the first error, nothing where their order is unknown
 -- COLUMN task_first: tasks that had ended with an exit status of their own before that message
@@ -60,7 +56,7 @@
 -- Planning takes longer than the rest here, and it grows with the columns that are handed on (those that are read, by name), with
 -- subqueries that look at the row around them (joins do without) and with counted repeats in a pattern.
 WITH t AS (
-  SELECT file, rank, line_no, in_line, step, total_steps, epoch, total_epochs, ts, metrics FROM train_step
+  SELECT file, rank, line_no, in_line, step, total_steps, epoch, total_epochs, metrics FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
@@ -98,8 +94,7 @@ anew AS (
 ),
 p AS (
   SELECT
-    count(*) AS reports, coalesce((SELECT step FROM anew), max(step)) AS last_step, max(total_steps) AS planned, max(line_no) AS progress_line,
-    max(ts) AS progress_ts, arg_max(file, line_no) AS progress_file
+    count(*) AS reports, coalesce((SELECT step FROM anew), max(step)) AS last_step, max(total_steps) AS planned, max(line_no) AS progress_line
   FROM t
 ),
 ep AS (
@@ -115,11 +110,6 @@ whole AS (
     AND arg_max(lines, epoch) >= coalesce((SELECT lines FROM ep ORDER BY epoch DESC LIMIT 1 OFFSET 1), 1) THEN max(total)
     END AS epochs_done
   FROM ep
-),
-gaps AS (
-  SELECT median(gap) AS step_gap_s FROM (
-    SELECT date_diff('millisecond', lag(ts) OVER (PARTITION BY rank ORDER BY ts), ts) / 1000.0 AS gap FROM t
-  ) WHERE gap > 0
 ),
 last_in AS (SELECT file, max(line_no) AS line FROM t GROUP BY file),
 -- What is said again after more progress is said of an epoch, a stage or a fold. Only the last one may be that of the run, and
@@ -199,8 +189,7 @@ s AS (
     first(framework ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_system,
     first(host ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_host,
     first(file ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_file,
-    first(line_no ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_line,
-    first(at_ts ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_ts
+    first(line_no ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_line
   FROM stop
 ),
 r AS (
@@ -241,16 +230,15 @@ sv AS (
 SELECT
   p.reports, p.last_step, coalesce(p.planned, a.plan) AS total_steps,
   CASE WHEN coalesce(p.planned, a.plan) > 0 THEN round(p.last_step / coalesce(p.planned, a.plan)::DOUBLE, 3) END AS done,
-  whole.epochs_done, p.progress_line, p.progress_ts, round(gaps.step_gap_s, 1) AS step_gap_s, a.ends, a.end_message, a.end_line,
+  whole.epochs_done, p.progress_line, a.ends, a.end_message, a.end_line,
   a.end_name, sv.saves_after, r.errors, r.error_name, r.error_message, r.error_file, r.error_line, n.nan_errors, n.nan_stops, n.nan_name,
   n.nan_message, n.nan_line, a.cuda_ooms, a.host_ooms, a.collective_errors, a.rendezvous_errors, a.storage_errors,
   a.fatal_signals, a.failed_children, a.aborts, a.failed_tasks, a.time_limits, a.preemptions, a.requeues, a.node_failures,
-  a.cancels, s.stop_name, s.stop_message, s.stop_system, s.stop_host, s.stop_file, s.stop_line, s.stop_ts,
-  round(date_diff('second', p.progress_ts, s.stop_ts) / 60.0, 1) AS quiet_min,
+  a.cancels, s.stop_name, s.stop_message, s.stop_system, s.stop_host, s.stop_file, s.stop_line,
   CASE WHEN r.errors = 0 OR s.stop_line IS NULL THEN NULL WHEN r.error_file IS NOT DISTINCT FROM s.stop_file
        THEN r.error_line < s.stop_line END AS error_first,
   CASE WHEN r.errors = 0 OR i.interrupt_line IS NULL THEN NULL WHEN r.error_file IS NOT DISTINCT FROM i.interrupt_file
        THEN i.interrupt_line < r.error_line END AS interrupt_first,
   tasks.task_first,
   i.keyboard, i.hangups, i.terms, i.warned, i.interrupt_message, i.interrupt_line
-FROM p, whole, gaps, a, s, r, n, i, sv, tasks
+FROM p, whole, a, s, r, n, i, sv, tasks

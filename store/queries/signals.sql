@@ -2,7 +2,7 @@
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: log_event.kind = signal | interrupt | host_oom
--- EMPTY: VARCHAR, VARCHAR, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, TIMESTAMP, VARCHAR, VARCHAR, BIGINT, VARCHAR
+-- EMPTY: VARCHAR, VARCHAR, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, TIMESTAMP, VARCHAR, VARCHAR, BIGINT, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN kind: signal, interrupt or host_oom
 -- COLUMN name: short name of the message
@@ -16,10 +16,11 @@
 -- COLUMN file: file
 -- COLUMN line_no: line
 -- COLUMN message: text
+-- COLUMN or_later: name of the time, where it is that of an earlier line: it came then or later
 -- CAVEAT: A signal that is named does not say who sent it.
 SELECT
   kind, name, signal, rank, coalesce(host, node) AS host, pid, exit_code, coalesce(happened_ts, CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END) AS signal_ts,
-  framework, file, line_no, left(message, 400) AS message
+  framework, file, line_no, left(message, 400) AS message, CASE WHEN happened_ts IS NULL AND ts_kind = 'carried' THEN 'signal_ts' END AS or_later
 FROM log_event
 WHERE kind IN ('signal', 'interrupt', 'host_oom')
   AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

@@ -2,7 +2,7 @@
 -- TABLES: train_step, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: train_step
--- EMPTY: VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, DOUBLE, DOUBLE, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT
+-- EMPTY: VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, DOUBLE, DOUBLE, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN framework: framework whose progress lines these are
 -- COLUMN reports: progress lines with training values, one rank counted
@@ -22,7 +22,7 @@
 -- COLUMN skipped: steps reported as skipped
 -- COLUMN first_ts: time of the first report
 -- COLUMN last_ts: time of the last report
--- COLUMN span_min [min]: from the first to the last report
+-- COLUMN span_min [min]: from the first to the last report, where both say their times
 -- COLUMN step_time_s [s]: median time per step as printed
 -- COLUMN objective: sft, pretrain, dpo, ... where it shows
 -- COLUMN file: file of the last report
@@ -30,6 +30,7 @@
 -- COLUMN last_line: line of the last report
 -- COLUMN broken_evals: evaluations at the end, one after another, whose loss is NaN or infinite
 -- COLUMN untrained: reports of step zero that stand on one line with a validation loss: both were evaluated, and nothing trained
+-- COLUMN or_later: names of the times that are an earlier line's: it came then or later
 -- CAVEAT: Only frameworks whose progress lines are known are read; a custom loop leaves this empty.
 WITH t AS (
   SELECT framework, objective, step, total_steps, epoch, total_epochs, loss, grad_norm, skipped, step_time_s, ts, ts_kind, file, line_no, in_line,
@@ -71,6 +72,8 @@ a AS (
     count(*) FILTER (WHERE loss IS NOT NULL AND NOT isfinite(loss)) AS nan_losses,
     count(*) FILTER (WHERE grad_norm IS NOT NULL AND NOT isfinite(grad_norm)) AS nan_grads,
     count(*) FILTER (WHERE skipped) AS skipped, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS first_ts, max(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS last_ts,
+    nullif(concat_ws(' ', CASE WHEN arg_min(coalesce(ts_kind, '') = 'carried', (ts, coalesce(ts_kind, '') = 'carried')) FILTER (WHERE ts IS NOT NULL AND ts_kind IS DISTINCT FROM 'file') THEN 'first_ts' END,
+    CASE WHEN arg_max(coalesce(ts_kind, '') = 'carried', (ts, coalesce(ts_kind, '') = 'carried')) FILTER (WHERE ts IS NOT NULL AND ts_kind IS DISTINCT FROM 'file') THEN 'last_ts' END), '') AS or_later,
     median(step_time_s) AS step_time_s, mode(objective ORDER BY objective) AS objective,
     first(file ORDER BY line_no DESC, file) FILTER (WHERE file IS NOT NULL) AS file,
     min(line_no) AS first_line, max(line_no) AS last_line
@@ -82,8 +85,8 @@ SELECT
        THEN round(a.last_step / coalesce(a.planned, plan.total_steps)::DOUBLE, 3) END AS done,
   a.first_epoch, a.last_epoch, coalesce(a.planned_epochs, plan.total_epochs) AS total_epochs, a.first_loss, a.last_loss,
   a.min_loss, a.max_loss, a.nan_losses, a.nan_grads, a.skipped, a.first_ts, a.last_ts,
-  round(date_diff('second', a.first_ts, a.last_ts) / 60.0, 1) AS span_min, round(a.step_time_s, 3) AS step_time_s,
+  CASE WHEN a.or_later IS NULL THEN round(date_diff('second', a.first_ts, a.last_ts) / 60.0, 1) END AS span_min, round(a.step_time_s, 3) AS step_time_s,
   a.objective, a.file, a.first_line, a.last_line,
-  (SELECT count(*) FROM scored WHERE broken AND line_no > coalesce(fine_line, 0)) AS broken_evals, at_zero.untrained
+  (SELECT count(*) FROM scored WHERE broken AND line_no > coalesce(fine_line, 0)) AS broken_evals, at_zero.untrained, a.or_later
 FROM a, plan, at_zero
 WHERE a.reports > 0

@@ -2,7 +2,7 @@
 -- TABLES: slurm_job, train_step, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: log_event.kind = slurm, slurm_job, train_step
--- EMPTY: VARCHAR, VARCHAR, DOUBLE, DOUBLE, DOUBLE, TIMESTAMP, TIMESTAMP, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE
+-- EMPTY: VARCHAR, VARCHAR, DOUBLE, DOUBLE, DOUBLE, TIMESTAMP, TIMESTAMP, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN state: how Slurm recorded the end
 -- COLUMN record: the state and who cancelled, as Slurm writes it
@@ -22,6 +22,8 @@
 -- COLUMN gpu_hours [h]: GPUs times the time running
 -- COLUMN spoken_h [h]: what the reports themselves say that training had taken: by the bar's own clock, or their step times summed
 -- COLUMN unspoken_min [min]: time running that they do not account for: the start, evaluations, saves, and any standstill
+-- COLUMN or_later: name of the time, where it is that of an earlier line: it came then or later
+-- COLUMN or_less: names of what is counted from such a time: it is that or less
 -- CAVEAT: needed_h takes start-up and evaluation at the share they had so far.
 WITH j AS (
   SELECT state, cancelled_by, time_limit_s, elapsed_s, gpus, end_ts FROM slurm_job
@@ -35,7 +37,7 @@ stop AS (
     AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
 t AS (
-  SELECT ts, step, total_steps, rank, step_time_s, file, line_no, in_line, epoch, metrics FROM train_step
+  SELECT ts, ts_kind, step, total_steps, rank, step_time_s, file, line_no, in_line, epoch, metrics FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
@@ -44,7 +46,8 @@ plan AS (
   WHERE kind = 'train_plan' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
 p AS (
-  SELECT max(ts) AS last_progress_ts, max(step) AS last_step, min(step) AS first_step, max(total_steps) AS total, min(ts) AS first_ts
+  SELECT max(ts) AS last_progress_ts, max(step) AS last_step, min(step) AS first_step, max(total_steps) AS total, min(ts) AS first_ts,
+    coalesce(arg_max(coalesce(ts_kind, '') = 'carried', (ts, coalesce(ts_kind, '') = 'carried')) FILTER (WHERE ts IS NOT NULL), false) AS lent
   FROM t
 ),
 g AS (
@@ -83,6 +86,7 @@ SELECT
   last_step, total_steps, CASE WHEN total_steps > 0 THEN round(last_step / total_steps::DOUBLE, 3) END AS done,
   CASE WHEN last_step > 0 AND total_steps > 0 THEN round(elapsed_s / 3600 * total_steps / last_step, 1) END AS needed_h,
   CASE WHEN gpus > 0 THEN round(gpus * elapsed_s / 3600, 2) END AS gpu_hours,
-  round(spoken / 3600, 2) AS spoken_h, round((elapsed_s - spoken) / 60, 1) AS unspoken_min
+  round(spoken / 3600, 2) AS spoken_h, round((elapsed_s - spoken) / 60, 1) AS unspoken_min,
+  CASE WHEN lent THEN 'last_progress_ts' END AS or_later, CASE WHEN lent THEN 'quiet_min quiet_paces' END AS or_less
 FROM v
 WHERE state IS NOT NULL OR end_ts IS NOT NULL OR last_progress_ts IS NOT NULL

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_tools.facts import Facts
+from agent_tools.references import plain
 from agent_tools.timeline import MOST_OF_ONE, timeline
 from store.rows import GpuEvent, GpuSample, HostEvent, LogEvent, SlurmJobEvent
 from tests.agent_tools.families.world import JOB, T, World
@@ -84,7 +85,7 @@ def test_a_line_with_the_time_of_a_report_before_it_comes_after_what_may_have_ca
     world.add(GpuEvent(node="n1", gpu=0, ts=dead, event="xid", xid=79, job_id=JOB, message="fallen off the bus."))
     facts = world.facts()
     assert [t[:9] for t in told(facts)][-3:] == ["GPU on ·:", "Exception", "Slurm: en"]
-    assert timeline(facts)[-2].text.endswith("(Then or later.)")
+    assert plain(timeline(facts)[-2].ts, facts.ledger).endswith(" or later")
 
 
 def test_a_line_with_a_time_of_its_own_keeps_it(tmp_path: Path) -> None:
