@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,13 +61,17 @@ def doctor(
     seen: set[str] = set()
     listed = _listed(lake)
     with engine.asking(memory_mb=1024, threads=2, folders=[lake.tables]) as con:
+        look = _Look(lake, con, current, deep, found)
         places = [p for table in tables() for p in partitions(lake, table)]
-        for number, partition in enumerate(places):
-            if on_step is not None:
-                on_step(partition, number, len(places))
-            seen.add(partition)
-            _partition(lake, con, partition, current, expected.get(partition, 0), deep, found)
-            _index(lake, partition, listed, found)
+        for begin in range(0, len(places), TOGETHER):
+            held = look.manifests(places[begin : begin + TOGETHER])
+            for number, (partition, have) in enumerate(held.items(), begin):
+                if on_step is not None:
+                    on_step(partition, number, len(places))
+                seen.add(partition)
+                if have is not None:
+                    look.partition(partition, have, expected.get(partition, 0))
+                    _index(lake, partition, have, listed, found)
     _handed_over(lake, found)
     first = gone_before(lake)
     for partition, rows in expected.items():
@@ -79,6 +83,8 @@ def doctor(
     return found
 
 
+TOGETHER = 500
+"""Partitions that are looked at in one go."""
 IMPORT_AGAIN = "import the source again under a new lake, or restore the folder from a copy"
 
 
@@ -119,42 +125,94 @@ def _handed_over(lake: Lake, found: Examined) -> None:
         found.findings.append(Finding("laid aside", True, str(bad[0].parent), what, remedy))
 
 
-def _partition(
-    lake: Lake,
-    con: duckdb.DuckDBPyConnection,
-    partition: str,
-    current: dict[str, str],
-    expected: int,
-    deep: bool,
-    found: Examined,
-) -> None:
-    folder = lake.tables / partition
-    try:
-        have = manifest.load(folder) or Manifest()
-    except StoreError as e:
-        found.findings.append(Finding("broken manifest", True, partition, str(e), IMPORT_AGAIN))
-        return
-    found.partitions += 1
-    counted = [s for s in have.segments if s.key is None or current.get(s.key) == s.pub]
-    for s in counted:
-        found.segments += 1
-        found.rows += s.rows
-        problem = _segment(con, folder / s.file, s, deep)
-        if problem is not None:
-            found.findings.append(problem)
-    present = sum(s.rows for s in counted)
-    aged = _aged(partition, gone_before(lake))
-    if present != expected and not aged and _still(lake, partition, have):
-        kind = "loss" if present < expected else "doubling"
-        what = f"{expected} rows were published, {present} are there"
-        found.findings.append(Finding(kind, True, partition, what, IMPORT_AGAIN))
-    waiting = len(have.segments) - len(counted)
-    left = len(strays(folder, have))
-    if waiting or left:
-        what = f"{waiting} segments of unfinished or replaced batches, {left} files that no manifest names"
-        found.findings.append(
-            Finding("leftovers", False, partition, what, "none needed: `inquest compact` removes them")
-        )
+class _Look:
+    """Looks at partitions, at the footers of many files in one go: one by one they take eight times as long."""
+
+    def __init__(
+        self,
+        lake: Lake,
+        con: duckdb.DuckDBPyConnection,
+        current: dict[str, str],
+        deep: bool,
+        found: Examined,
+    ) -> None:
+        self._lake, self._con, self._current, self._deep, self._found = lake, con, current, deep, found
+        self._rows: dict[str, int] = {}
+
+    def manifests(self, places: Sequence[str]) -> dict[str, Manifest | None]:
+        """What each of these partitions has; None where that cannot be read, which is told."""
+        held: dict[str, Manifest | None] = {}
+        for partition in places:
+            held[partition] = None
+            try:
+                held[partition] = manifest.load(self._lake.tables / partition) or Manifest()
+            except StoreError as e:
+                self._found.findings.append(Finding("broken manifest", True, partition, str(e), IMPORT_AGAIN))
+        self._rows = {}
+        if not self._deep:
+            files = [
+                str(self._lake.tables / partition / s.file)
+                for partition, have in held.items()
+                if have
+                for s in self._counted(have)
+            ]
+            listed = ", ".join(engine.literal(file) for file in files)
+            # Where one of them cannot be read nothing is told of any: then each is looked at by itself.
+            with suppress(duckdb.Error):
+                asked = f"SELECT file_name, num_rows FROM parquet_file_metadata([{listed}])"
+                self._rows = dict(self._con.execute(asked).fetchall()) if files else {}
+        return held
+
+    def partition(self, partition: str, have: Manifest, expected: int) -> None:
+        """Hold what is there against what was published."""
+        folder, found = self._lake.tables / partition, self._found
+        found.partitions += 1
+        counted = self._counted(have)
+        for s in counted:
+            found.segments += 1
+            found.rows += s.rows
+            problem = self._segment(folder / s.file, s)
+            if problem is not None:
+                found.findings.append(problem)
+        present = sum(s.rows for s in counted)
+        if (
+            present != expected
+            and not _aged(partition, gone_before(self._lake))
+            and _still(self._lake, partition, have)
+        ):
+            kind = "loss" if present < expected else "doubling"
+            what = f"{expected} rows were published, {present} are there"
+            found.findings.append(Finding(kind, True, partition, what, IMPORT_AGAIN))
+        waiting = len(have.segments) - len(counted)
+        left = len(strays(folder, have))
+        if waiting or left:
+            what = f"{waiting} segments of unfinished or replaced batches, {left} files that no manifest names"
+            found.findings.append(
+                Finding("leftovers", False, partition, what, "none needed: `inquest compact` removes them")
+            )
+
+    def _counted(self, have: Manifest) -> list[Segment]:
+        return [s for s in have.segments if s.key is None or self._current.get(s.key) == s.pub]
+
+    def _segment(self, path: Path, s: Segment) -> Finding | None:
+        name = engine.literal(str(path))
+        rows = self._rows.get(str(path))
+        try:
+            if self._deep:
+                row = self._con.execute(
+                    f"SELECT count(*), bit_xor(hash(COLUMNS(*))) FROM read_parquet({name})"
+                ).fetchone()
+                rows = row[0] if row else None
+            elif rows is None:
+                row = self._con.execute(f"SELECT num_rows FROM parquet_file_metadata({name})").fetchone()
+                rows = row[0] if row else None
+            size = path.stat().st_size
+        except (duckdb.Error, FileNotFoundError) as e:
+            kind = "corrupt segment" if path.exists() else "missing segment"
+            return Finding(kind, True, str(path), str(e).splitlines()[0], IMPORT_AGAIN)
+        if rows != s.rows or size != s.bytes:
+            return Finding("corrupt segment", True, str(path), f"{rows} rows, the manifest says {s.rows}", IMPORT_AGAIN)
+        return None
 
 
 def _listed(lake: Lake) -> dict[str, frozenset[Segment]]:
@@ -169,37 +227,19 @@ def _listed(lake: Lake) -> dict[str, frozenset[Segment]]:
     return found
 
 
-def _index(lake: Lake, partition: str, listed: dict[str, frozenset[Segment]], found: Examined) -> None:
+def _index(lake: Lake, partition: str, have: Manifest, listed: dict[str, frozenset[Segment]], found: Examined) -> None:
     place = partition_of(partition)
-    with suppress(StoreError):  # told where the partition itself is looked at
-        have = manifest.load(lake.tables / partition) or Manifest()
-        other = partition in listed and frozenset(have.segments) != listed[partition]
-        still = other and place.day in day_marks.valid(lake, place.table, day_marks.newest(lake))
-        if still and _still(lake, partition, have):
-            what = "the index of past days does not have what the manifest has"
-            remedy = f"delete {day_marks.folder(lake)}: `inquest compact` makes it anew"
-            found.findings.append(Finding("stale index", True, partition, what, remedy))
+    other = partition in listed and frozenset(have.segments) != listed[partition]
+    still = other and place.day in day_marks.valid(lake, place.table, day_marks.newest(lake))
+    if still and _still(lake, partition, have):
+        what = "the index of past days does not have what the manifest has"
+        remedy = f"delete {day_marks.folder(lake)}: `inquest compact` makes it anew"
+        found.findings.append(Finding("stale index", True, partition, what, remedy))
 
 
 def _still(lake: Lake, partition: str, have: Manifest) -> bool:
     """Is the partition as it was when it was read? Else somebody published meanwhile, and it proves nothing."""
     return manifest.load(lake.tables / partition) == have
-
-
-def _segment(con: duckdb.DuckDBPyConnection, path: Path, s: Segment, deep: bool) -> Finding | None:
-    name = engine.literal(str(path))
-    try:
-        if deep:
-            row = con.execute(f"SELECT count(*), bit_xor(hash(COLUMNS(*))) FROM read_parquet({name})").fetchone()
-        else:
-            row = con.execute(f"SELECT num_rows FROM parquet_file_metadata({name})").fetchone()
-    except duckdb.Error as e:
-        kind = "corrupt segment" if path.exists() else "missing segment"
-        return Finding(kind, True, str(path), str(e).splitlines()[0], IMPORT_AGAIN)
-    rows = row[0] if row else None
-    if rows != s.rows or path.stat().st_size != s.bytes:
-        return Finding("corrupt segment", True, str(path), f"{rows} rows, the manifest says {s.rows}", IMPORT_AGAIN)
-    return None
 
 
 def _aged(partition: str, first: dict[str, str]) -> bool:
