@@ -88,7 +88,11 @@ async def first_answer(
     asked = chain(models)
     if not asked:
         return None, [], ""
-    from agent_tools.endpoints.models import Patience, opened  # the clients of the endpoints: half a second and 40 MB
+    from agent_tools.endpoints.models import (
+        Failing,
+        Patience,
+        opened,
+    )  # the clients of the endpoints: half a second and 40 MB
 
     failures: list[str] = []
     whose: Whose = ""
@@ -100,18 +104,17 @@ async def first_answer(
         if left <= 0:
             failures.append(f"The model {one_line(label, 80)} was not asked: the time was spent.")
             continue
+        failing = Failing()
         try:
             emit(f"asking {label}")
             with _counted(label, limits, failures.append):
-                async with opened(name, Patience(seconds=min(limits.retry_s, left), request_s=left)) as model:
+                async with opened(name, Patience(seconds=min(limits.retry_s, left), request_s=left), failing) as model:
                     async with asyncio.timeout(left):
                         answer = await _fitted(run, model, label, limits, failures.append)
             return answer, failures, ""
         except TimeoutError:
             whose = "endpoint"
-            why = (
-                f"gave no {what} within its {left:.3g} s; --seconds gives it longer{_LESS if not limits.small else ''}"
-            )
+            why = f"gave no {what} within its {left:.3g} s; {_longer(failing.last, limits)}"
         except Exception as error:
             whose = "answer" if whose != "endpoint" and _answered(error) else "endpoint"
             why = f"gave no {what}: {_why(error)}"
@@ -120,7 +123,13 @@ async def first_answer(
     return None, failures, whose
 
 
-_LESS = ", --small-model asks less of it"
+def _longer(failing: BaseException | None, limits: Limits) -> str:
+    """What helps one that was out of time: what its endpoint said last, where it was being tried again, else more of it."""
+    from agent_tools.endpoints.remedies import remedy
+
+    if failing is not None and (helps := remedy(failing)):
+        return f"it was still being tried again: {one_line(redact(helps), 400)}"
+    return f"--seconds gives it longer{'' if limits.small else ', --small-model asks less of it'}"
 
 
 @contextmanager

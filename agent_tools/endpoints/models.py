@@ -46,9 +46,25 @@ class Patience:
     wait_max_s: float = 15.0
 
 
+@dataclass(slots=True)
+class Failing:
+    """How the last try of a request failed, while it is tried again: a run that is out of time by then has no other reason to tell."""
+
+    last: BaseException | None = None
+
+    def failed(self, state: tenacity.RetryCallState) -> None:
+        """Note what a try ended with, before the next one."""
+        self.last = state.outcome.exception() if state.outcome is not None else None
+
+    def answered(self, response: httpx2.Response) -> None:
+        """Forget it where an answer came. Raises httpx2.HTTPStatusError for a status that may pass."""
+        _raise_if_passing(response)
+        self.last = None
+
+
 @asynccontextmanager
-async def opened(name: str | Model, patience: Patience) -> AsyncGenerator[Model]:
-    """The model of a name, its connections closed at the end. Raises ModelUnavailable."""
+async def opened(name: str | Model, patience: Patience, failing: Failing | None = None) -> AsyncGenerator[Model]:
+    """The model of a name, its connections closed at the end; `failing` is told how tries fail. Raises ModelUnavailable."""
     if isinstance(name, Model):
         yield name
         return
@@ -64,7 +80,7 @@ async def opened(name: str | Model, patience: Patience) -> AsyncGenerator[Model]
             yield model
             return
     async with httpx2.AsyncClient(
-        transport=transport(patience), timeout=httpx2.Timeout(patience.request_s, connect=10.0)
+        transport=transport(patience, failing=failing), timeout=httpx2.Timeout(patience.request_s, connect=10.0)
     ) as client:
         with _mended(name):
             model = _openai(name, client, kind)
@@ -94,20 +110,24 @@ def _openai(name: str, client: httpx2.AsyncClient, kind: type[OpenAIChatModel | 
     return kind(name, provider=OpenAIProvider(openai_client=direct))
 
 
-def transport(patience: Patience, wrapped: httpx2.AsyncBaseTransport | None = None) -> AsyncHTTPX2TenacityTransport:
+def transport(
+    patience: Patience, wrapped: httpx2.AsyncBaseTransport | None = None, failing: Failing | None = None
+) -> AsyncHTTPX2TenacityTransport:
     """A transport that tries again, with jitter and as the server asks, until its attempts or its time are spent."""
     backoff = tenacity.wait_exponential(multiplier=patience.wait_s, max=patience.wait_max_s) + tenacity.wait_random(
         0, patience.wait_s
     )
+    seen = failing or Failing()
     return AsyncHTTPX2TenacityTransport(
         RetryConfig(
             retry=tenacity.retry_if_exception(_passing),
             wait=wait_retry_after(fallback_strategy=backoff, max_wait=patience.wait_max_s),
             stop=tenacity.stop_after_attempt(patience.attempts) | tenacity.stop_before_delay(patience.seconds),
+            before_sleep=seen.failed,
             reraise=True,
         ),
         wrapped=_Whole(wrapped or httpx2.AsyncHTTPTransport()),
-        validate_response=_raise_if_passing,
+        validate_response=seen.answered,
     )
 
 

@@ -100,3 +100,21 @@ def test_a_failing_server_ends_in_a_clear_outcome_in_time(
     fell_back(made, *words)
     assert time.monotonic() - started < 20
     assert len(endpoint.requests) <= 6
+
+
+@pytest.mark.parametrize("status", [429, 500])
+def test_time_that_is_up_amid_tries_tells_what_the_endpoint_said_last(
+    tmp_path: Path, monkeypatch: Any, status: int
+) -> None:
+    busy = Reply({"error": {"message": "slow down"}}, status)
+    short = replace(QUICK, seconds=3, retry_s=60)
+    with serving(plays(replace(LOOK, delay=1.5), busy), monkeypatch):
+        made = verdict(tmp_path / "busy", model="tiny", limits=short)
+    fell_back(made, "within its 3 s", f"answers {status} (slow down)")
+    with serving(plays(busy, replace(LOOK, delay=9)), monkeypatch):
+        made = verdict(tmp_path / "late", model="tiny", limits=short)
+    fell_back(made, "within its 3 s")
+    with serving(plays(busy, LOOK, replace(LOOK, delay=9)), monkeypatch):
+        made = verdict(tmp_path / "over", model="tiny", limits=short)
+    fell_back(made, "within its 3 s", "--seconds gives it longer")
+    assert f"{status}" not in "".join(made.provenance.notes)
