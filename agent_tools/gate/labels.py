@@ -10,6 +10,7 @@ import re
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.facts.ending import FAILED_STATES
 from agent_tools.formats import unit_of
+from agent_tools.gate.called import miscalled
 from agent_tools.gate.clauses import SUBJECTS, TIME, held
 from agent_tools.gate.grounds import OFTEN
 from agent_tools.gate.words import spoken_of, stem, stems
@@ -44,6 +45,7 @@ _BEGINS = lazy.compile(
 _SINCE = lazy.compile(r"(?i)\s*(?:from|since)\b[^,;]*$")
 _RUNNING = lazy.compile(
     r"(?i)\b(?:is|are) (?:\w+ )?(?:running|waiting|queued|pending|(?:on |within |in )(?:its|their|the) run)\b|\bstill (?:runs?|running|goes)\b"
+    r"|\b(?:is|are) still (?:allocated|assigned|reserved|held|busy|in use|occupied|blocked)\b|\b(?:is|are) (?:\w+ )?on (?:the |its )?(?:nodes?|hosts?|machines?)\b|\bholds? (?:the )?job \*"
 )
 _OVER = {"COMPLETED", *FAILED_STATES}
 """States in which nothing runs any more."""
@@ -173,6 +175,8 @@ _LOG_BEGAN = lazy.compile(
 _TRAINED = lazy.compile(
     r"(?i)\b(?:training|reports?|progress|the loss|steps)(?: itself)? (?:went on|goes on|ran|lasted|continued|kept going|stopped|ended|ceased|stalled|halted)(?: \w+)? ?(?:until|till|up to|at|to)? ?$"
 )
+_DENIED = lazy.compile(r"(?i)(?:^|[:;,]) ?no [^:;]*")
+"""What a description says that a cell is not: `no run makes more steps than that`."""
 _OF_STEPS = lazy.compile(r"(?:^|_)(?:steps?|epoch|loss|reports|progress|line|line_no)(?:_|$)")
 """Columns of answers that were read from a run's own reports."""
 _COUNTED = lazy.compile(r"gpu|node|rank|user|step|epoch|line|rank")
@@ -192,23 +196,23 @@ def mislabelled(text: str, ledger: Ledger) -> str:
         between = own[last[0] : mark.start]
         part = last[1] if _OF_IT.fullmatch(between) else frozenset[str]()
         last = mark.end, stems(f"{cell.column} {cell.doc}")
-        if _GENERIC.match(cell.column):
-            continue
         ahead, behind = own[: mark.start], own[mark.end :]
-        wrong = (
-            _named(cell, ahead, behind)
-            or _not_its(cell, whose, between)
-            or _timed(cell, ahead, ledger)
-            or _spanned(cell, ahead, ledger)
-            or _goes_on(cell, ahead, behind, ledger)
-            or _each(cell, behind)
-            or _used(cell, ahead, behind)
-            or _since_first(cell, behind, ledger)
-            or _lasted(cell, ahead)
-            or _changed(cell, ahead)
-            or _predicated(cell, ahead, behind, part, ledger)
-            or _saved(cell, ahead, ledger)
-        )
+        wrong = miscalled(cell, ahead, behind, ledger)
+        if not wrong and not _GENERIC.match(cell.column):
+            wrong = (
+                _named(cell, ahead, behind)
+                or _not_its(cell, whose, between)
+                or _timed(cell, ahead, ledger)
+                or _spanned(cell, ahead, ledger)
+                or _goes_on(cell, ahead, behind, ledger)
+                or _each(cell, behind)
+                or _used(cell, ahead, behind)
+                or _since_first(cell, behind, ledger)
+                or _lasted(cell, ahead)
+                or _changed(cell, ahead)
+                or _predicated(cell, ahead, behind, part, ledger)
+                or _saved(cell, ahead, ledger)
+            )
         if wrong:
             about = f" ({cell.doc})" if cell.doc else ""
             return f"[[{mark.ref}]] is {cell.column}{about}, and the words beside it say {wrong!r}: cite the cell of that, or name this one"
@@ -216,7 +220,7 @@ def mislabelled(text: str, ledger: Ledger) -> str:
 
 
 def _named(cell: CellValue, ahead: str, behind: str) -> str:
-    said = f"{cell.column} {cell.doc}".lower()
+    said = f"{cell.column} {_DENIED.sub('', cell.doc)}".lower()
     number = isinstance(cell.value, (int, float)) and not isinstance(cell.value, bool)
     if number and (own := _BEHIND.match(behind)) and _is(own[1], said):
         return ""

@@ -47,15 +47,17 @@ class Book:
         raise KeyError(f"{job}.{query}")
 
 
-def book(folder: Path, more: dict[str, tuple[str, str]] | None = None) -> Book:
-    """The evidence, from a lake in the folder; `more` are further examples by short name, each with its job."""
+def book(folder: Path, more: dict[str, tuple[str, str]] | None = None, fleet: Sequence[str] = ()) -> Book:
+    """The evidence, from a lake in the folder; `more` are further examples by short name, each with its job, and `fleet` further
+    queries about no job."""
     jobs = JOBS | {short: job for short, (_, job) in (more or {}).items()}
     names = [*SHIPPED, *(example for example, _ in (more or {}).values())]
     import_paths([EXAMPLES / name for name in names], folder, durable=False)
     Writer(folder, durable=False).append(_watched(), batch="watched")
     with Reader(folder, threads=1) as reader:
         asked = Investigation(reader)
-        asked.ledger.ask(reader, "find_jobs")
+        for query in ("find_jobs", *fleet):
+            asked.ledger.ask(reader, query)
         for job in jobs.values():
             asked.open(job)
         for query in ("rank_compare", "process_exits", "gpu_summary", "gpu_events"):
