@@ -1,4 +1,4 @@
-"""Two words that claim something and look like grammar: `once` is a number, and `at once` says that two ran at the same time.
+"""Words that claim something and look like grammar: `once` is a number, and `at once` says that two ran at the same time.
 
 The job was requeued once ([[E1.restarts]]).                the cell says how often
 Jobs [[E5.job_id]] and [[E5:1.job_id]] ran at once.         the rows say when each ran
@@ -6,6 +6,7 @@ Jobs [[E5.job_id]] and [[E5:1.job_id]] ran at once.         the rows say when ea
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from agent_tools.evidence import CellValue, Ledger
@@ -17,6 +18,27 @@ _ONCE = lazy.compile(
     rf"(?i)(?<!at )(?<!all )\b(?:only |just |exactly )?once\b(?! more\b)(?=\W*(?:$|[,.;:({HOLE}])| (?:and|but|by|on|in|at|during|before|after|while|only|or)\b)"
 )
 _AT_ONCE = lazy.compile(r"(?i)\b(?:(?:all )?at once|in parallel|simultaneously|concurrently|together|side by side)\b")
+
+HARMLESS: dict[str, re.Pattern[str]] = {
+    "but": lazy.compile(
+        r"(?i)^(?!.*\b(?:no|not|none|nothing|nobody|never|all|any\w*|every\w*|each|who|what|cannot|last|next)\b[^,;]*\bbut\b)"
+    ),
+    "itself": lazy.compile(
+        r"(?i)^\W*(?:the|this|that|its|but the|and the) [a-z]+ itself\b|[,;] (?:and |but )?(?:the|its) [a-z]+ itself\b"
+    ),
+    "still": lazy.compile(r"(?i)^(?!.*\b(?:stands?|stood|standing|held|holds?|lay|lies|sat|kept|keeps?) still\b)"),
+    "one": lazy.compile(
+        r"(?i)\b(?:first|second|third|last|latest|earliest|highest|lowest|longest|shortest|latter|former|this|that|which) one\b"
+    ),
+    "gone": lazy.compile(r"(?i)\b(?:had|has|have) gone \*"),
+    "frequent": lazy.compile(r"(?i)\b(?:most|least) frequent\b"),
+    "rerun": lazy.compile(r"(?!)"),
+    "within": lazy.compile(
+        r"(?i)^(?!.*\bwithin (?:what\b|reach\b|(?:the |its )?(?:free|available|remaining|rest\b|capacity|bounds|budget|plan)))"
+    ),
+    "done": lazy.compile(r"(?i)\bhad done \*|\* steps (?:of it )?(?:were|had been|are|was) done\b(?! by\b)"),
+}
+"""Words that claim nothing in these places, and something elsewhere: `nothing but`, `ended itself`, `was done`."""
 
 
 def unshared(text: str, cells: Sequence[CellValue], ledger: Ledger) -> str:

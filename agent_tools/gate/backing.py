@@ -17,7 +17,7 @@ from contextlib import suppress
 from agent_tools.evidence import FOUND, CellValue, Evidence, Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.formats import unit_of
-from agent_tools.gate.adverbs import unshared
+from agent_tools.gate.adverbs import HARMLESS, unshared
 from agent_tools.gate.agreement import compares, compares_nothing, denied
 from agent_tools.gate.blame import without_blame
 from agent_tools.gate.causes import without_causes
@@ -71,23 +71,6 @@ _BARE = lazy.compile(
 )
 _OUT_OF = lazy.compile(r"(?i)\bout of (?:the |its )?\[\[")
 """`20 out of 400`; other things that one is out of are claims: memory, time."""
-_HARMLESS: dict[str, re.Pattern[str]] = {
-    "but": lazy.compile(
-        r"(?i)^(?!.*\b(?:no|not|none|nothing|nobody|never|all|any\w*|every\w*|each|who|what|cannot|last|next)\b[^,;]*\bbut\b)"
-    ),
-    "itself": lazy.compile(
-        r"(?i)^\W*(?:the|this|that|its|but the|and the) [a-z]+ itself\b|[,;] (?:and |but )?(?:the|its) [a-z]+ itself\b"
-    ),
-    "still": lazy.compile(r"(?i)^(?!.*\b(?:stands?|stood|standing|held|holds?|lay|lies|sat|kept|keeps?) still\b)"),
-    "one": lazy.compile(
-        r"(?i)\b(?:first|second|third|last|latest|earliest|highest|lowest|longest|shortest|latter|former|this|that|which) one\b"
-    ),
-    "gone": lazy.compile(r"(?i)\b(?:had|has|have) gone \*"),
-    "frequent": lazy.compile(r"(?i)\b(?:most|least) frequent\b"),
-    "rerun": lazy.compile(r"(?!)"),
-    "done": lazy.compile(r"(?i)\bhad done \*|\* steps (?:of it )?(?:were|had been|are|was) done\b(?! by\b)"),
-}
-"""Words that claim nothing in these places, and something elsewhere: `nothing but`, `ended itself`, `was done`."""
 _NOT_SO = lazy.compile(r"(?i)\bnot [a-z]+")
 """What a description denies: that there is none of it says that there is nothing else."""
 _EXCEPTION = lazy.compile(r"[\w.]+(?:Error|Exception|Interrupt|Exit|Warning)")
@@ -184,7 +167,7 @@ class Backing:
                 known = known or nothing
             elif low == "out":
                 known = bool(_OUT_OF.search(text)) or spoken_of("timeout" if _OF_TIME.search(text) else word, backed)
-            elif (where := _HARMLESS.get(low)) is not None:
+            elif (where := HARMLESS.get(low)) is not None:
                 known = where.search(plain) is not None or spoken_of(word, backed)
             elif low == "all" and not most and (re.search(r"(?i)\bof all\b", text) or self._all_steps(text)):
                 known = True  # "the least of all": the superlative was held against the column
