@@ -16,6 +16,7 @@ from agent_tools.families.base import Assessment
 from agent_tools.gate.backing import Backing, remedy
 from agent_tools.gate.causes import Stand
 from agent_tools.gate.grounds import Grounds
+from agent_tools.gate.owners import of_other_than
 from agent_tools.gate.refusal import beyond
 from agent_tools.gate.repeats import flat, repeated
 from agent_tools.gate.sentences import Checked, Kind, check
@@ -48,11 +49,13 @@ def check_answer(
     *,
     ours: bool = False,
     drafts: Sequence[tuple[str, Draft]] = (),
+    job: str = "",
 ) -> AnswerReport:
     """Check an answer; problems name the place and the remedy.
 
     `drafts` are the jobs that were opened, each with its verdict by the rules. Where it is one, an answer that speaks of no other
     job may repeat its sentences as what they are there, uncited where they are. `ours` are sentences that a program wrote about the very rows that it cites: their words need no backing.
+    `job` is the one that the answer is told to be about, "" for none: what is of another names that one.
     """
     grounds = Grounds(ledger, assessments)
     stand = Stand(ledger, assessments)
@@ -69,6 +72,8 @@ def check_answer(
     def one(text: str, place: str, kind: Kind = "claim") -> Checked:
         checked = check(text, grounds, kind, ours=ours)
         problems.extend(f"{place}: {p}" for p in checked.problems)
+        if kind == "claim" and not checked.problems and (why := of_other_than(checked.text, ledger, job)):
+            problems.append(f"{place}: {why}")
         return checked
 
     short = one(answer.short, "short").text

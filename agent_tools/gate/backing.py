@@ -30,6 +30,7 @@ from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
 from agent_tools.gate.machines import memory_of_another, ownerless, rows_of, undated, unlinked
 from agent_tools.gate.moments import unsaid
 from agent_tools.gate.nothing import nothing_of
+from agent_tools.gate.phases import untrained
 from agent_tools.gate.quantities import borne_out, without
 from agent_tools.gate.sequence import in_sequence, untold
 from agent_tools.gate.vocabulary import (
@@ -139,6 +140,8 @@ class Backing:
         if _LOG_SAYS.search(plain := _MARK.sub("*", text)) and not self._of_log(refs):
             found["the log"] = None
         found |= {m["who"]: None for m in _BY_WHOM.finditer(plain) if not spoken_of(m["who"], seen)}
+        if word := untrained(text, list(self._cells(refs)), self.ledger):
+            found[word] = None
         if word := untold(whole, self.ledger):
             found[word] = None
         if word := unshared(text, list(self._cells(refs)), self.ledger):

@@ -36,6 +36,10 @@ _APART = lazy.compile(r"(?i)[,;:]|\b(?:and|but|while|whereas)\b")
 _HAS_THE = lazy.compile(rf"(?i)[^{HOLE}]{{0,24}}\bthe (?:one with the )?")
 _IS_THE = lazy.compile(r"(?i)[^,;]{0,12}\b(?:is|was|were|are) (?:also |again )?the ")
 _CAME = lazy.compile(r"(?i)(?: [a-z]+){1,3} $")
+_EVENT_AT = lazy.compile(
+    rf"(?i) (?:exception|error|traceback|checkpoint|save|xid|event|message|failure|warning)\b[^{HOLE},;]{{0,24}} $"
+)
+"""Behind `the first`: one of the rows, and where or when it came."""
 _LAST_WORD = lazy.compile(r"(?i)\W*(?:$|\b(?:of|among|at|on|in|by|with)\b)")
 _WAS_ONE = lazy.compile(rf"(?i)[^{HOLE},;]*\b(?:is|was|were|are)[^{HOLE},;]{{0,12}}")
 
@@ -75,7 +79,22 @@ def _of_one(word: re.Match[str], clause: Clause, ledger: Ledger) -> bool:
         g for g in ahead if in_order and _CAME.match(own[g.end : word.start()]) and _LAST_WORD.match(own, word.end())
     ]
     said += [g for g in behind if in_order and g.subject and _WAS_ONE.fullmatch(own[word.end() : g.start])]
+    placed = [g for g in clause.groups if g.end <= word.start()][-1:]
+    said += [  # "the exception at line * was the first"
+        g
+        for g in placed
+        if in_order
+        and _of_place(g)
+        and _IS_THE.fullmatch(own[g.end : word.start()])
+        and _LAST_WORD.match(own, word.end())
+    ]
+    said += [g for g in behind if in_order and _of_place(g) and _EVENT_AT.fullmatch(own[word.end() : g.start])]
     return any(len(ledger.get(g.cells[0].id).rows) > 1 for g in said)
+
+
+def _of_place(group: Group) -> bool:
+    """Whether it says where or when something of several stands or came."""
+    return bool(OF_ORDER.search(group.column)) or isinstance(size(group.cells[0].value), str)
 
 
 def _named_so(word: re.Match[str], clause: Clause) -> bool:

@@ -62,6 +62,29 @@ def misfated(clause: Clause, ledger: Ledger) -> str:
             ends = [c for g in groups for c in g.cells if _state(c, ledger)]
             if ends and all(_denies(c, word[0].lower(), groups, ledger) for c in ends):
                 return _said(word[0], ends[0])
+    return _of_a_part(clause, ledger)
+
+
+_OWN_ENDS = ("exit_code", "exit_signal", "state")
+_A_PART = lazy.compile(
+    r"(?i)\b(?:tasks?|steps?|ranks?|process(?:es)?|child|children|launcher|workers?|program|script|attempts?|batch|srun|first|earlier|"
+    r"previous|derived|nodes?|hosts?|others?)\b"
+)
+
+
+def _of_a_part(clause: Clause, ledger: Ledger) -> str:
+    """Why an end of another answer is not the job's own (a task's exit code beside the job's id); "" where it is, or is told as a part's."""
+    jobs = [c for g in clause.groups if g.column == "job_id" for c in g.cells]
+    parts = any(g.subject and g.column not in ("job_id", "user") for g in clause.groups) or "attempt" in {
+        g.column for g in clause.groups
+    }
+    if len(jobs) != 1 or parts or _A_PART.search(clause.own):
+        return ""
+    for cell in (c for g in clause.groups if g.column in _OWN_ENDS for c in g.cells):
+        own = held(ledger, jobs[0], cell.column)
+        of_rows = held(ledger, cell, "attempt") is not None or held(ledger, cell, "job_id") is not None
+        if cell.id != jobs[0].id and not of_rows and own is not None and own != cell.value:
+            return f"[[{cell.ref}]] is the end of a part, and [[{jobs[0].ref}]] has another {cell.column}: say whose it is, or cite the job's own"
     return ""
 
 

@@ -8,7 +8,7 @@ LIMIT: an answer tells whose it is by what it was asked for, or by a job's id in
 from __future__ import annotations
 
 from agent_tools.evidence import CellValue, Ledger
-from agent_tools.gate.clauses import Clause, held
+from agent_tools.gate.clauses import Clause, clauses, held
 
 
 def of_others(found: list[Clause], ledger: Ledger) -> str:
@@ -22,7 +22,27 @@ def of_others(found: list[Clause], ledger: Ledger) -> str:
         job = held(ledger, cell, "job_id") if of_row else ledger.get(cell.id).params.get("job_id")
         if job is not None and str(job) not in named:
             (told if of_row else asked).setdefault(str(job), cell)
-    if not asked or len({*asked, *told}) < 2:
+    apart = (
+        len({*told, *named}) > 1 and len({c.id for c in told.values()}) > 1
+    )  # rows of one answer are told beside each other
+    if len({*asked, *told}) < 2 or not (asked or apart):
         return ""
     a, b = list({**told, **asked}.values())[:2]
     return f"[[{a.ref}]] and [[{b.ref}]] do not belong together: they are of different jobs. Cite the id of each job beside its cells"
+
+
+def of_other_than(text: str, ledger: Ledger, job: str) -> str:
+    """Why a sentence of an answer about one job tells what was asked of another without naming it; "" where it does not.
+
+    A reader takes `the job` for the one that the answer is about, though several were opened on the way.
+    """
+    cells = [c for clause in clauses(text, ledger) for g in clause.groups for c in g.cells]
+    if not job or any(c.column == "job_id" for c in cells):
+        return ""
+    for cell in cells:
+        asked = ledger.get(cell.id).params.get("job_id")
+        if asked is not None and str(asked) != job:
+            return (
+                f"[[{cell.ref}]] is of job {asked}, and the answer is about job {job}: cite the id of its job beside it"
+            )
+    return ""

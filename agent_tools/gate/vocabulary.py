@@ -15,7 +15,7 @@ NEUTRAL = word_set(
     beside besides either however i.e. e.g. namely next now once over since still through together until upon very job jobs run runs ran
     attempt attempts rank ranks node nodes host hosts machine gpu gpus card cards device devices user users process processes task tasks
     step steps log logs logged line lines record records recorded recording entry entries event events sample samples row rows table cell
-    value values figure figures number count counts counted total average reading readings time times moment point date interval start starts
+    value values figure figures number count counts counted total reading readings time times moment point date interval start starts
     started starting begin begins began begun end ends ended shows show shown showing says say said reports report reported names name
     named holds lists listed list stands stood states see seen saw found finds find called took takes came comes come went goes go got get
     gets had used uses using belong belongs belonging made reached reach reaches spent spend status state printed prints slurm slurm's

@@ -188,7 +188,7 @@ class Investigation:
         from agent_tools.endpoints.streamed import Streamed
 
         def passed(part: Answer) -> Answer | None:
-            report = check_answer(part, self.ledger, self.assessments, drafts=self.drafts)
+            report = check_answer(part, self.ledger, self.assessments, drafts=self.drafts, job=self.job_id)
             moved = len(report.answer.shows) < len(
                 part.shows
             )  # one became a hypothesis: where it stands, the whole says
@@ -243,7 +243,8 @@ def answering(investigation: Investigation, small: bool = False) -> Agent[Deps, 
     made = _agent(small)
 
     async def through_the_gate(ctx: RunContext[Deps], answer: Answer) -> Answer:
-        report = check_answer(answer, investigation.ledger, investigation.assessments, drafts=investigation.drafts)
+        known, opened = investigation.ledger, investigation.job_id
+        report = check_answer(answer, known, investigation.assessments, drafts=investigation.drafts, job=opened)
         if not report.ok:
             ctx.deps.emit(f"the gate refuses {len(report.problems)} sentences")
             raise ModelRetry(refusal("answer", report.problems, report.beyond))
