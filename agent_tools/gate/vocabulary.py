@@ -85,6 +85,8 @@ COLUMN_WORDS: dict[str, str] = {
     "waited": "queue queued",
     "failed": "failure failures",
     "max": "peak peaked highest most",
+    "highest": "peak peaked",
+    "rss": "memory",
     "min": "lowest least",
     "user": "owner",
     "completed": "finished",

@@ -47,6 +47,8 @@ TRUE = [
     "A plain step took <saved.save_pace.step_plain_s>.",
     "A late step took <saved.save_pace.late_s>.",
     "<mem.exceptions:1.ranks> ranks raised <mem.exceptions:1.name>.",
+    "The gradient norm peaked at <well.loss_shape.highest_grad_norm>.",
+    "The step's peak was <well.job_steps.max_rss_gib> of memory.",
     "Rank <mem.fatal_signals:1.rank> was ended by <mem.fatal_signals:1.signal_name> at <mem.fatal_signals:1.signal_ts>.",
 ]
 
