@@ -2,6 +2,7 @@
 
     No XID was logged ([[E5.row_count]]).                  the question of XIDs found no row on any of the job's nodes
     No error was logged ([[E5.row_count]]).                XIDs are not all that can go wrong: refused
+    The log holds [[E6.row_count]] checkpoints.            the same, as a count
 
 The question names what it has none of (`-- NONE:` in its header). A narrower one, or one of another node, says nothing of the job.
 """
@@ -21,12 +22,15 @@ from store import lazy
 from store.catalog import catalog
 
 _NONE = lazy.compile(rf"(?i)\bno (?P<what>[^{HOLE},.;:()]+)")
+_COUNT = lazy.compile(rf"(?i){HOLE} (?P<what>[^{HOLE},.;:()]+)")
 _OTHER_DENIAL = lazy.compile(r"(?i)\b(?:not|never|none|nor|neither|nothing|nobody|without|\w+n['’]t)\b")
 _TOLD = word_set(
     """was were is are be been logged seen found recorded there on of for in at its the a job node nodes gpu gpus run that did
     any during from by log logs kernel driver reported this whole throughout either stands stood shows showed got ended"""
 )
 """Words that say no more than that something was there."""
+_DONE = word_set("did got ended")
+"""Of none that nothing was done by them is nothing to be told."""
 
 
 def nothing_of(text: str, cells: Sequence[CellValue], ledger: Ledger) -> bool:
@@ -47,6 +51,8 @@ def nothing_of(text: str, cells: Sequence[CellValue], ledger: Ledger) -> bool:
 
 def _none_of(own: str, empty: CellValue, cells: Sequence[CellValue], ledger: Ledger) -> bool:
     denied = list(_NONE.finditer(own))
+    counted = None if denied or len(cells) > 1 else _COUNT.search(own)
+    denied = [counted] if counted else denied
     if len(denied) != 1 or _OTHER_DENIAL.search(own):
         return False
     evidence = ledger.get(empty.id)
@@ -73,6 +79,6 @@ def _none_of(own: str, empty: CellValue, cells: Sequence[CellValue], ledger: Led
         spoken = stems(own.replace(HOLE, " "))
         if not at or not all(stems(w) <= spoken for w in words):
             continue
-        if all(w in _TOLD or stems(w) <= stems(phrase) for w in said):
+        if all((w in _TOLD and not (counted and w in _DONE)) or stems(w) <= stems(phrase) for w in said):
             return True
     return False
