@@ -20,7 +20,7 @@ from agent_tools.families.base import Assessment
 from agent_tools.families.data_waits import feed_first
 from agent_tools.families.deadline import too_late
 from agent_tools.families.last_at_start import stuck_at_start
-from agent_tools.families.lone_wall import lone_wall
+from agent_tools.families.lone_wall import few_lines, lone_wall
 from agent_tools.families.step_limit import by_step, of_step
 from agent_tools.families.wording import by_log, gpu_of
 from agent_tools.say import count, lacks, own_failure, quoted, say
@@ -36,7 +36,7 @@ LONG_MIN = 1.0
 MOVING_PACES = 5.0
 ENFORCED_MIN, ENFORCED_SHARE = 1.0, 0.05
 """Slurm looks at the limits twice a minute and waits for half a one between SIGTERM and the end: until then fast steps are many."""
-UNTIMED = 0.6
+UNTIMED, FEW_WORDS = 0.6, 0.65
 LATE, EARLY_S = 0.8, 75.0
 """Share of the limit after which a warning is of it; Slurm may send the signal that was asked for a minute early."""
 
@@ -338,6 +338,8 @@ def _unknown(facts: Facts, wall: RowView | None, shows: list[str], blind: bool, 
     mute = not begun and not facts.has("gpu_sample") and lone_wall(facts)
     if mute:
         confidence = 0.45  # The wall is all that is known: the run may have been slow, stuck, or never under way.
+    elif not begun and not facts.has("gpu_sample") and few_lines(facts):
+        confidence = FEW_WORDS
     idle = facts.cold and facts.silent_gpus is None and not begun
     if idle:
         # The wall is certain, but something held up a run that never began: that is the cause, and this its end.

@@ -24,6 +24,9 @@ _AROUND = lazy.compile(
 
 def lone_wall(facts: Facts) -> bool:
     """Whether no line of the log is of the program itself; a log of Slurm's word alone is one, too."""
-    if sum(count(r, "lines") for r in facts.table("log_extent")) > MOST_LINES:
-        return False
-    return all(_AROUND.match(r.text("text")) for r in facts.table("log_tail"))
+    return few_lines(facts) and all(_AROUND.match(r.text("text")) for r in facts.table("log_tail"))
+
+
+def few_lines(facts: Facts) -> bool:
+    """Whether the log says so little that a program which was never under way would leave no less."""
+    return sum(count(r, "lines") for r in facts.table("log_extent")) <= MOST_LINES

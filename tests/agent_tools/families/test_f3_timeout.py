@@ -47,7 +47,7 @@ def test_the_log_alone_names_the_wall_and_leaves_the_pace_open(tmp_path: Path) -
     a = judge(World(tmp_path).text("starting").say("slurm", "time_limit", LIMIT), assess)
     assert a.status == "confirmed"
     assert "gpu_sample" in a.missing[0].signal
-    assert 0.75 <= a.confidence <= 0.93
+    assert 0.5 < a.confidence < 0.7, "so few lines leave open whether it ever was under way"
 
 
 def test_without_progress_lines_slow_and_stuck_are_not_told_apart(tmp_path: Path) -> None:

@@ -30,10 +30,15 @@ SHELL = (
 )
 def test_a_wall_beside_which_the_program_said_nothing_is_all_that_is_known(text: str, tmp_path: Path) -> None:
     found = drafted(text + WALL, tmp_path)
-    assert (found.family in ("F3", "U0"), found.confidence < 0.7) == (True, True)
+    assert (found.family in ("F3", "U0"), found.confidence <= 0.5) == (True, True)
 
 
 @pytest.mark.parametrize("own", ["loading the corpus\n", "***** Running evaluation *****\n", "fold 3 done\n"])
 def test_a_word_of_the_programs_own_tells_that_it_ran(own: str, tmp_path: Path) -> None:
     found = drafted(BANNER + own + WALL, tmp_path)
-    assert (found.family, found.confidence >= 0.7) == ("F3", True)
+    assert (found.family, 0.5 < found.confidence < 0.7) == ("F3", True), "it ran, and may have stuck at once"
+
+
+def test_much_that_a_program_says_tells_that_it_worked(tmp_path: Path) -> None:
+    said = "".join(f"sentence {n} of the corpus was split\n" for n in range(60))
+    assert drafted(BANNER + said + WALL, tmp_path).confidence >= 0.7
