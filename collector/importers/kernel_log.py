@@ -36,6 +36,8 @@ _LEVEL = lazy.compile(r"[a-z0-9]{2,8}\s*:(?:emerg|alert|crit|err|warn|notice|inf
 _PLAIN = lazy.compile(
     r"NVRM: |(?:nvidia|nvidia-\w+|pcieport|amdgpu|mlx5_core) [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: |nvidia-nv(?:switch|link)\d*: "
 )
+# A date as programs' loggers write it too. Without a host behind it only dmesg does, and it counts microseconds and names its zone.
+_DATED = lazy.compile(r"\s*\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?!,\d{6}(?:Z|[+-]\d\d:?\d\d)\s)")
 _SLURM = lazy.compile(r"\bStepId=\d|oom[-_]kill events?\b")  # slurmstepd dates its lines as a kernel may, and is none
 
 
@@ -46,20 +48,25 @@ class KernelLog:
     covers: ClassVar[tuple[str, ...]] = ("gpu_event", "host_event", "link_event")
 
     def claims(self, path: Path, head: bytes) -> int:
-        """Nearly every line begins as a kernel log's does. A job's own log that quotes the kernel is none."""
+        """Nearly every line begins as a kernel log's does. A job's own log that quotes the kernel is none, nor is a logger's."""
         clock = Clock(UTC, None)
         texts = _begin(head)
         split = [(t, clock.split(t)) for t in texts]
         dated = [(t, s) for t, s in split if s is not None]
         texts = [t for t, s in split if s is not None or not t[:1].isspace()]
-        spoken = [s for t, s in dated if (s.kernel or s.who in DAEMONS) and not _SLURM.search(t)]
+        told = path.parent.name == "kernel"
+        spoken = [
+            s
+            for t, s in dated
+            if (s.kernel or s.who in DAEMONS) and not _SLURM.search(t) and (told or s.host or not _DATED.match(t))
+        ]
         if path.parent.name not in {"kernel", "logs"} and _syslog(dated, len(texts), head):
             return 91
         if not spoken:
             return 91 if _without_times(texts) and path.parent.name != "logs" else 0
         share = len(spoken) / len(texts)
         named = sum(1 for t in texts if _WORDS.search(t)) / len(texts)
-        if path.parent.name == "kernel":
+        if told:
             return 97 if share > 0.2 else 0
         if path.parent.name == "logs" or share < 0.8:
             return 0

@@ -9,6 +9,7 @@ import pytest
 
 from collector.formats.kernel_events import Recogniser, pci_address
 from collector.importers.base import ImportContext, ImportFailed
+from collector.importers.job_log import JobLog
 from collector.importers.kernel_log import KernelLog
 from store.rows import GpuEvent, HostEvent, LinkEvent, Row
 
@@ -356,3 +357,17 @@ def test_the_largest_of_the_tasks_that_are_listed_at_a_kill_for_the_whole_host(t
         ("sshd", 3000 * 4096, "1 task of user 0: sshd"),
     ]
     assert held("CONSTRAINT_MEMCG") == []
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    ["2026-03-01 10:00:{:02},118 - INFO -", "2026-03-01T10:00:{:02},118 INFO", "2026-03-01 10:00:{:02} | INFO |"],
+)
+def test_what_a_programs_logger_says_of_memory_is_its_jobs_log(tmp_path: Path, stamp: str) -> None:
+    """Loggers date their lines too; the kernel counts microseconds and names its zone, or a host stands behind its date."""
+    said = "".join(f"{stamp.format(at)} Memory of GPU 0: {20 + at} GB, watchdog idle, nvidia 0\n" for at in range(30))
+    path = tmp_path / "run.log"
+    assert KernelLog().claims(path, said.encode()) == 0 < JobLog().claims(path, said.encode())
+    kernels = "".join(f"2026-03-01T10:00:{at:02},118042+00:00 Memory cgroup out of memory {at}\n" for at in range(30))
+    assert KernelLog().claims(path, kernels.encode()) > 90
+    assert KernelLog().claims(tmp_path / "kernel" / "n1.log", said.encode()) == 97
