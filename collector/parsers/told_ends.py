@@ -1,6 +1,6 @@
 """Another program tells that a process ended by a signal: time, shells other than bash, editors, make, batch systems, pods.
 
-SOURCE  GNU time, zsh, fish, bash's job notices, PyCharm, make, Snakemake, LSF, Kubernetes, YARN, Julia, absl, libc++, glibc's assert.
+SOURCE  GNU time, zsh, fish, bash's job notices, PyCharm, make, Snakemake, LSF, Kubernetes, YARN, Julia, absl, libc++, assertions of C and C++ programs.
 ROWS    `signal` named `told`, `shell` or `native_assert`.
 CAVEAT  only signals that end a process by a crash or a kill count: what a SIGTERM or a SIGINT ended was asked to end. A plain
         status is no signal, and a kill that is told of in the same words after one is a teardown. Launchers' and Slurm's own words have parsers of their own and are left to them.
@@ -53,7 +53,12 @@ _NOTICE = lazy.compile(
 _JULIA = lazy.compile(r"(?:\[\d+\] )?signal (?:\((?P<n>\d{1,2})(?:\.\d+)?\)|(?P<n2>\d{1,2}) \(-?\d+\)): [A-Z][a-z]+")
 _ABSL = lazy.compile(r"\*\*\* (?P<sig>SIG[A-Z]+) received at time=")
 _LIBCPP = lazy.compile(r"libc\+\+abi(?:\.dylib)?: terminating")
-_ASSERT = lazy.compile(r"[\w./+-]{1,200}: [\w./+-]{1,200}:\d+: .{1,500}: Assertion `.{1,500}' failed\.?$")
+# By glibc; by the C libraries of other systems; by a project's own macro, its name before the place or around the condition.
+_ASSERT = lazy.compile(
+    r"[\w./+-]{1,200}: [\w./+-]{1,200}:\d+: .{1,500}: Assertion `.{1,500}' failed\.?$"
+    r"|Assertion failed: .{1,500}(?:, (?:function .{1,200}, )?file .{1,300}, line \d{1,7}| \([^\s:]{1,300}: [^\s:]{1,200}: \d{1,7}\))\.?$"
+    r"|(?:[A-Z][A-Z0-9_]{0,30}_ASSERT: \S{1,300}\.\w{1,4}:\d{1,7}: \S.{0,500}|\S{1,300}\.\w{1,4}:\d{1,7}: [A-Z][A-Z0-9_]{0,30}_ASSERT\(.{1,500}\) failed\.?)$"
+)
 
 
 class ToldEnds(LineParser):
@@ -80,6 +85,8 @@ class ToldEnds(LineParser):
         "*** SIG",
         "libc++abi",
         "Assertion `",
+        "Assertion failed: ",
+        "_ASSERT",
     )
 
     def __init__(self) -> None:

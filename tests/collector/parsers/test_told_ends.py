@@ -36,6 +36,11 @@ def parse(text):
         ("[3]    90210 bus error  python sweep.py", "shell", 7),
         ("[1]+  Killed                  nohup python -u sweep.py > sweep.log 2>&1", "shell", 9),
         ("python3: csrc/pool.cc:88: void Pool::grow(size_t): Assertion `n > 0' failed.", "native_assert", 6),
+        ("Assertion failed: (rows > 0), function fill, file batch.cpp, line 71.", "native_assert", 6),
+        ("Assertion failed: rows > 0 (src/batch.c: fill: 71)", "native_assert", 6),
+        ("Assertion failed: rows > 0, file C:\\work\\batch.cpp, line 71", "native_assert", 6),
+        ("TENSOR_ASSERT: D:\\a\\engine\\src\\graph.c:4410: a->ne[0] == b->ne[0]", "native_assert", 6),
+        ("/build/engine/src/graph.cpp:4410: TENSOR_ASSERT(a->ne[0] == b->ne[0]) failed", "native_assert", 6),
     ],
 )  # fmt: skip
 def test_ends_by_name(text, name, number):
@@ -54,6 +59,9 @@ def test_ends_by_name(text, name, number):
         "Sending process 812 closing signal SIGTERM",
         "finished with status 200 in 137 ms",
         "signal-to-noise ratio 11 (1.2)",
+        "graph.c:4410: TENSOR_ASSERT(a == b) is checked in debug builds",
+        "built with TENSOR_ASSERT: on",
+        "Assertion failed: the two losses differ",
         "exit code 137.5 of something",
         "[3]    90210 done  python sweep.py",
         "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal SIGKILL",
