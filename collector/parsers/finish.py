@@ -27,7 +27,8 @@ NAMES: dict[str, str] = {
 }
 
 _ABROAD = (
-    "训练(?:已经|已|全部)?(?:完成|结束|完毕)了?|訓練(?:已經|已|全部)?(?:完成|結束|完畢)|学習(?:が|は)?(?:完了|終了)(?:しました)?|학습\\s?(?:이 |을 )?(?:완료|종료)(?:되었습니다|했습니다)?"
+    "(?:模型)?训练(?:模型)?(?:已经|已|全部)?(?:完成|结束|完毕)了?|(?:模型)?訓練(?:模型)?(?:已經|已|全部)?(?:完成|結束|完畢)|(?:モデルの?)?(?:学習|トレーニング)(?:が|は)?(?:完了|終了)(?:しました)?"
+    "|(?:모델 )?(?:학습|훈련)\\s?(?:이 |을 )?(?:완료|종료)(?:되었습니다|했습니다)?"
     "|[Ee]ntrenamiento (?:completado|completo|finalizado|terminado|concluido)|[Tt]rein(?:amento|o) (?:conclu[ií]do|completo|finalizado|terminado)"
     "|[Ee]ntra[iî\ufffd]nement (?:termin[ée\ufffd]|fini|achev[é\ufffd]|complet)|[Tt]raining (?:abgeschlossen|beendet)|[Aa]ddestramento (?:completato|terminato)"
     "|[Оо]бучение (?:завершено|окончено)"
@@ -130,10 +131,12 @@ class Finish(LineParser):
         "训练结",
         "训练已",
         "训练全",
+        "训练模型",
         "訓練完",
         "訓練結",
         "訓練已",
         "訓練全",
+        "訓練模型",
         "学習完",
         "学習終",
         "学習が",
@@ -143,6 +146,12 @@ class Finish(LineParser):
         "학습 종",
         "학습이",
         "학습을",
+        "トレーニング",
+        "훈련 ",
+        "훈련이",
+        "훈련을",
+        "훈련완",
+        "훈련종",
         "ntrenamiento ",
         "reinamento ",
         "reino ",
