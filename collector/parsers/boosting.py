@@ -33,17 +33,22 @@ _CAT = lazy.compile(
 _END = lazy.compile(
     r"^(?P<early>Early stopping, best iteration is:)|^Did not meet early stopping\. Best iteration is:|^bestTest = |^Shrink model to first \d+ iterations"
 )
-_ROUND = lazy.compile(r"^(?:\[[\d:]{5,8}\] |\[LightGBM\] \[Info\] )?\[\d{1,9}\]\t")
+# A text that was copied out of a terminal has blanks where XGBoost printed tabs.
+_ROUND = lazy.compile(
+    r"^(?:\[[\d:]{5,8}\] |\[LightGBM\] \[Info\] )?\[\d{1,9}\](?:\t| {1,8}[\w.]{1,40}-[\w@.-]{1,40}:\S)"
+)
 _IS_LOSS = lazy.compile(
     r"(?i)rms|mae|mse|mape|loss|error|^l[12]$|deviance|huber|poisson|gamma|tweedie|cox|quantile|entropy|kullback|fair"
 )
+_MEASURES = ("-rmse:", "-rmsle:", "-mae:", "-logloss:", "-mlogloss:", "-error:", "-merror:", "-auc:")
+"""How the measures that XGBoost has by itself stand in its lines."""
 
 
 class Boosting(LineParser):
     """One line, one round."""
 
     name: ClassVar[str] = "boosting"
-    anchors: ClassVar[tuple[str, ...]] = ("]\t", "learn: ", "stopping", "bestTest = ", "Shrink model")
+    anchors: ClassVar[tuple[str, ...]] = ("]\t", "learn: ", "stopping", "bestTest = ", "Shrink model", *_MEASURES)
 
     @staticmethod
     def ignores(text: str) -> bool:

@@ -42,6 +42,7 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         {"split": "eval", "step": None, "epoch": 3.0, "loss": 18.5},
     ),
     ("xgboost", "[40]\ttrain-rmse:1.37500\ttrain-mae:0.5", {"split": "train", "step": 40, "loss": 1.375, "loss_name": "rmse"}),
+    ("xgboost", "[7]     validation_0-rmse:31.25000", {"split": "eval", "step": 7, "loss": 31.25, "loss_name": "rmse"}),
     ("lightgbm", "[40]\tvalid_0's auc: 0.875\tvalid_0's binary_logloss: 0.25", {"split": "eval", "step": 40, "loss": 0.25}),
     (
         "pytorch-lm",
