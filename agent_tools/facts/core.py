@@ -318,7 +318,8 @@ class Facts:
 
     def after_steps(self, raised: Raised) -> bool:
         """Whether steps had been trained when this was raised, by progress lines, its frames, or the program's word before it."""
-        if self.progress.begun or raised.trained or self.said_done(raised) or self.evaluated(raised) is not None:
+        told = self.said_done(raised.row, raised.name)
+        if self.progress.begun or raised.trained or told or self.evaluated(raised) is not None:
             return True
         begun, line = self.table("phases").one_of("name", "running_training"), raised.row.number("line_no") or 0
         same = [r for r in begun if r.text("file") == raised.row.text("file") and (r.number("line_no") or 0) < line]
@@ -328,12 +329,10 @@ class Facts:
         """How far an evaluation had come when this was raised: that of a program that does nothing else, or one in its middle."""
         return counted_before(self.table("evaluation_progress"), raised.row, raised.of_evaluator)
 
-    def said_done(self, raised: Raised) -> bool:
+    def said_done(self, row: RowView, raised: str = "") -> bool:
         """Whether the program said before this that its training was complete; of a tokenizer's, and of a next program's imports, no."""
-        if raised.name in _LOADING:
-            return False
-        line, file = raised.row.number("line_no") or 0, raised.row.text("file")
-        return any(
+        line, file = row.number("line_no") or 0, row.text("file")
+        return raised not in _LOADING and any(
             r.text("file") == file and 0 < (r.number("line_no") or 0) < line and not _NO_MODEL.search(r.text("message"))
             for r in self.table("phases").one_of("name", "completed", "early_stop")
         )

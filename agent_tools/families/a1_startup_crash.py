@@ -251,8 +251,8 @@ def _without_cause(facts: Facts) -> Assessment:
             counterfactual="Nothing that the job printed is there, so a start-up exception can be neither seen nor ruled out.",
             missing=[missing("Whether the program raised an exception.", "the job's standard output and error")],
         )
-    if facts.device_error is not None and not facts.progress.begun:
-        return _device(facts, facts.device_error)
+    if (told := facts.device_error) is not None and not (facts.progress.begun or facts.said_done(told)):
+        return _device(facts, told)
     if not facts.progress.begun and not facts.ending.succeeded and (rows := unshared(facts)):
         return shared_segment(rows, CODE)
     if one_node(facts) and not facts.progress.begun and (taken := port_taken(facts)) is not None:

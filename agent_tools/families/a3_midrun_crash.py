@@ -70,8 +70,8 @@ def assess(facts: Facts) -> Assessment:
             counterfactual="Without the job's output an exception of the program can be neither seen nor ruled out.",
             missing=[missing("Whether the program raised an exception.", "the job's standard output and error")],
         )
-    if facts.device_error is not None and facts.progress.begun:
-        return _device(facts, facts.device_error)
+    if (told := facts.device_error) is not None and (facts.progress.begun or facts.said_done(told)):
+        return _device(facts, told)
     cut = facts.cut_short
     if cut is not None and facts.after_steps(cut):
         return _cut(facts, cut)
@@ -333,6 +333,8 @@ def _device(facts: Facts, row: RowView) -> Assessment:
     result.speaks_for.append(claim(f"The log says{rank}: {row['message']} ({row['file']} line {row['line_no']})."))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
+    elif facts.said_done(row):
+        result.speaks_for.append(claim("Before it the program said that its training was complete."))
     result.implies.append(
         claim(ALIKE, "hypothesis")
         if facts.open_error

@@ -9,6 +9,7 @@ import pytest
 from tests.agent_tools.families.test_cut_and_told import OPEN, drafted
 
 NET = '  File "/opt/env/lib/python3.11/site-packages/urllib3/'
+ABORTS = "terminate called after throwing an instance of 'c10::Error'\n  what():  CUDA error: an illegal memory access was encountered\n"
 TIMED_OUT = NET + 'util/connection.py", line 73, in create_connection\n    sock.connect(sa)\nTimeoutError: timed out\n'
 REFUSES = "ValueError: the two halves do not fit\n"
 
@@ -46,6 +47,10 @@ REFUSES = "ValueError: the two halves do not fit\n"
         ("losses: [mse, kl], weights: [1.0, 0.1], epochs: 20\nlosses in epoch 1 of 20: mse, kl\n" + OPEN + REFUSES, "A1", "code"),
         ("Training complete!\n" + OPEN + "OSError: [Errno 28] No space left on device\n", "A3", "storage"),
         ("训练完成！\n" + OPEN + REFUSES, "A3", "code"),
+        ("Training complete!\n" + ABORTS, "A3", "code"),
+        ("训练模型完成\n" + ABORTS, "A3", "code"),
+        ("tokenizer training complete\n" + ABORTS, "A1", "code"),
+        ("Updates 40, num timesteps 6400, FPS 290\n Last 10 training episodes: mean/median reward 4.0/4.0\n\n" + OPEN + REFUSES, "A3", "code"),
         # Lightning's word of a limit that its loop came to; an empty loader and a limit of nothing trained nothing
         ("`Trainer.fit` stopped: `max_steps=240` reached.\n" + OPEN + REFUSES, "A3", "code"),
         ("`Trainer.fit` stopped: `max_epochs=4` reached.\n" + OPEN + REFUSES, "A3", "code"),
