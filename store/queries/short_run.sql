@@ -25,7 +25,7 @@
 -- COLUMN gpu_hours [h]: GPU time held
 -- CAVEAT: Where a log names no step, the steps are the stated run time times the stated rate.
 WITH t AS (
-  SELECT step, total_steps, epoch, metrics, file, line_no, TRY_CAST(TRY_CAST(metrics AS JSON)->>'$.batches' AS BIGINT) AS batches,
+  SELECT step, total_steps, epoch, metrics, file, line_no, in_line, TRY_CAST(TRY_CAST(metrics AS JSON)->>'$.batches' AS BIGINT) AS batches,
     dense_rank() OVER (ORDER BY rank NULLS FIRST) AS seat
   FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
@@ -42,7 +42,7 @@ o AS (
   SELECT step, batches FROM (
     SELECT step, batches, count(*) OVER (PARTITION BY file, epoch) AS of_epoch FROM t
     WHERE seat = 1 AND step IS NOT NULL AND total_steps IS NULL AND epoch IS NOT NULL AND batches > 0
-    ORDER BY file DESC, line_no DESC LIMIT 1
+    ORDER BY file DESC, line_no DESC, in_line DESC NULLS LAST, step DESC LIMIT 1
   ) WHERE of_epoch > 1
 ),
 e AS (

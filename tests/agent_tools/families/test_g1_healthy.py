@@ -275,3 +275,21 @@ def test_an_end_far_from_the_end_of_the_last_epoch_is_doubted(
     found = assess(facts_of(_epochs(counted, reports, batches, every), tmp_path))
     assert ("of its last epoch" in found.headline) is short, found.headline
     assert not short or found.confidence < 0.5
+
+
+@pytest.mark.parametrize("leading", [False, True])
+def test_the_last_state_of_a_bar_in_one_line_is_where_the_epoch_ended(leading: bool, tmp_path: Path) -> None:
+    """A bar that is drawn anew in its own line: whichever side of a state the carriage return stands on, the last state is the latest."""
+    states = [
+        f"Epoch 0: {n // 2:3d}%|####      | {n}/200 [0{n // 100}:{n % 60:02d}<01:10,  1.25it/s, v_num=1, train_loss={3 / (1 + 0.02 * n):.3f}]"
+        for n in range(10, 201, 10)
+    ]
+    bar = "".join(f"\r{s}" if leading else f"{s}\r" for s in states)
+    found = assess(
+        facts_of(
+            f"GPU available: True (cuda), used: True\n{bar}\n`Trainer.fit` stopped: `max_steps=200` reached.\n",
+            tmp_path,
+        )
+    )
+    assert "of its last epoch" not in found.headline
+    assert found.confidence > 0.7
