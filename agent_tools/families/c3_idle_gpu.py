@@ -20,6 +20,7 @@ CODE = "C3"
 EXPLAINS = ("D1", "E3", "F2", "F3", "F4", "G1")
 
 _SUSTAINED_S = 600.0
+_OWN_GIB = 1.0
 _FEW_SAMPLES = 5
 _FEW_LATE = 2
 
@@ -66,11 +67,14 @@ def _assess(facts: Facts) -> Assessment:
         if seen is not None and seen.has("engine_late"):
             text = f"The GPU was at work to the end: its engine activity was {seen['engine_late']} in the last minutes."
         return Assessment(CODE, "ruled_out", counterfactual=text)
+    idle, unused = idle if _watched(idle) else None, unused if _traced(launches.rows) else None
     elapsed = o.number("elapsed_s") if o is not None else None
-    if elapsed is not None and elapsed < _SUSTAINED_S:
+    young = elapsed is not None and elapsed < _SUSTAINED_S
+    # Accounting that was asked while the job ran may be older than the samples; a process of it that is still there says so.
+    outlived = young and facts.state == "RUNNING" and (unused is not None or _held(idle))
+    if young and not outlived:
         text = "The job had only just started: an idle GPU then means nothing."
         return Assessment(CODE, "ruled_out", counterfactual=text)
-    idle, unused = idle if _watched(idle) else None, unused if _traced(launches.rows) else None
     if idle is None and unused is None:
         return _glimpsed()
     result = Assessment(CODE, "confirmed", confidence=0.93, attribution="job")
@@ -84,7 +88,7 @@ def _assess(facts: Facts) -> Assessment:
         result.speaks_for.append(
             claim(f"Process {unused['pid']} launched {unused['launches']} kernels in all, and none lately.")
         )
-    if o is not None and o.has("elapsed_min"):
+    if o is not None and o.has("elapsed_min") and not outlived:
         result.speaks_for.append(claim(f"It held the GPU for {o['elapsed_min']} min ({o['state']})."))
     if idle is None or unused is None:
         result.confidence = 0.85
@@ -118,6 +122,11 @@ def _assess(facts: Facts) -> Assessment:
 def _is_idle(row: RowView) -> bool:
     late = row.number("engine_late")
     return late is not None and late < 0.02 and (row.number("sm_late") or 0) < 0.02
+
+
+def _held(row: RowView | None) -> bool:
+    """Whether a process still has memory there: more than the driver keeps for itself."""
+    return row is not None and (row.number("last_gib") or 0) >= _OWN_GIB
 
 
 def _watched(row: RowView | None) -> bool:

@@ -35,6 +35,28 @@ def test_a_gpu_that_is_held_and_not_used(tmp_path: Path) -> None:
     assert judge(idle(tmp_path, 0.0, minutes=5), c3.assess).status == "ruled_out"
 
 
+@pytest.mark.parametrize(
+    ("state", "gib", "traced", "status"),
+    [
+        ("RUNNING", 40, True, "confirmed"),
+        ("RUNNING", 40, False, "confirmed"),
+        ("RUNNING", 0, False, "ruled_out"),
+        ("CANCELLED", 40, False, "ruled_out"),
+    ],
+)
+def test_a_job_is_as_old_as_the_samples_of_its_own_gpu(
+    state: str, gib: int, traced: bool, status: str, tmp_path: Path
+) -> None:
+    """Accounting that was asked in the job's first minute, and metrics of the hour after it: its memory is still in use."""
+    world = World(tmp_path).job(state, 1, gpus=1, node_count=1, node_list="n1")
+    for minute in range(60):
+        ts = T + timedelta(minutes=minute)
+        world.add(GpuSample(node="n1", gpu=0, ts=ts, engine_active=0.0, sm_active=0.0, fb_used_bytes=gib << 30))
+        if traced:
+            world.add(CudaSample(job_id=JOB, node="n1", pid=7, ts=ts, interval_s=60.0, launches=0))
+    assert judge(world, c3.assess).status == status
+
+
 @pytest.mark.parametrize(("every_s", "samples"), [(1.0, 1), (60.0, 9), (300.0, 4), (720.0, 8)])
 def test_a_gpu_that_was_looked_at_too_seldom_is_not_said_to_stand_idle(
     every_s: float, samples: int, tmp_path: Path
