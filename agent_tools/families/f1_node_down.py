@@ -59,7 +59,8 @@ def assess(facts: Facts) -> Assessment:
         if quiet is None or _together(quiet, fallen[0]):
             return _waited_out(facts, overview, fallen, quiet)
     if fallen and state and state not in NEVER_BY_NODE:
-        own = own_failure(facts)
+        # What its other ranks raise of a peer that is gone is what a lost node does to them.
+        own = own_failure(facts) if facts.causes or facts.of_role("cuda_oom") else ""
         if own and count(end, "errors"):
             return _secondary(fallen[0], own)
         return _confirmed(facts, overview, None, fallen, 0.88)

@@ -134,6 +134,13 @@ def test_a_traceback_of_the_job_itself_makes_the_node_secondary(tmp_path: Path) 
     assert (a.status, a.confidence <= 0.3) == ("suspected", True)
 
 
+def test_what_other_ranks_raise_of_a_peer_that_is_gone_is_of_the_lost_node(tmp_path: Path) -> None:
+    gone = "NCCL error in: ProcessGroupNCCL.cpp:3384, remote process exited or there was a network error, NCCL version 2.23.4"
+    world = running(tmp_path, "FAILED").say("exception", "torch.distributed.DistBackendError", gone, rank=0)
+    a = judge(world.node("n1", "DOWN", 60.2, reason="Not responding"), assess)
+    assert (a.status, a.confidence > 0.8) == ("confirmed", True)
+
+
 def test_without_node_states_a_failed_job_leaves_it_open(tmp_path: Path) -> None:
     a = judge(running(tmp_path, "FAILED").node("n1", "DOWN", 59, reason="x").without(SlurmNodeState), assess)
     assert a.status == "undecidable"
