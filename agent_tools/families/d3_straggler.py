@@ -20,6 +20,8 @@ EXPLAINS = ("D1", "D2", "F3", "G1")
 _SURE, _SUSPECT, _TRACE = 2.2, 1.8, 1.4
 _STARVED, _FAR = 0.15, 4.0
 """Share of its time that a rank waits for a CPU, and how many times the others' that is, from which on it is slow for that."""
+_LITTLE, _AS_LITTLE, _RANKS = 0.5, 0.7, 3
+"""Share of the ranks' median wait that the slow one has at most, the share that no other may have, and the ranks that make a median."""
 _WORKS = 0.15
 """Memory activity of a GPU that computes: below it nothing stands out."""
 _FEW = 0.25
@@ -64,7 +66,8 @@ def assess(facts: Facts) -> Assessment:
     if times < _SUSPECT:
         return Assessment(CODE, "ruled_out", counterfactual=text)
     starved = starved_of_cpu(facts, row)
-    sure = times >= _SURE or starved is not None
+    waits = _waits_least(facts, row) if times < _SURE and starved is None else None
+    sure = times >= _SURE or starved is not None or waits is not None
     result = Assessment(CODE, "confirmed" if sure else "suspected", attribution="undetermined")
     result.confidence = 0.88 if times >= _SURE else 0.8 if sure else 0.45
     when = "" if late is None else "Late in the run "
@@ -77,6 +80,9 @@ def assess(facts: Facts) -> Assessment:
     if (row.number("high") or 0) > 1:
         second = gpu_of(row, "second_node", ("second_gpu", "second_uuid"))
         result.speaks_for.append(claim(f"{second} is nearly as far above them."))
+    if waits is not None:
+        text = f"Its rank {waits['rank']} waits least for its work: {waits['sync_of_median']} of the ranks' median time in synchronising calls."
+        result.speaks_for.append(claim(text))
     if starved is not None:
         _for_want_of_cpu(starved, result)
     elif not why_slow(facts, row, result):
@@ -99,6 +105,20 @@ def _even(row: RowView) -> str:
         f"{among}The highest SM activity is {row['sm_mean']} ({gpu_of(row)}), and {row['high']} of {row['used']} GPUs come near "
         f"it; the median of the rest is {row['rest_sm_median']} at an engine activity of {row['rest_engine_median']}. The "
         "others wait for no single rank."
+    )
+
+
+def _waits_least(facts: Facts, row: RowView) -> RowView | None:
+    """The rank on the slow GPU, where it alone hardly waits for what it synchronises with; None elsewhere, and for several slow ones."""
+    ranks = facts.table("rank_compare").where(lambda r: r.has("sync_of_median"))
+    few = [r for r in ranks if (r.number("sync_of_median") or 0) <= _AS_LITTLE]
+    if len(ranks) < _RANKS or len(few) != 1 or (row.number("high") or 0) > 1 or not row.has("gpu_uuid"):
+        return None
+    least = few[0]
+    return (
+        least
+        if least.text("gpu_uuids") == row.text("gpu_uuid") and (least.number("sync_of_median") or 0) <= _LITTLE
+        else None
     )
 
 

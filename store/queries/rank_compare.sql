@@ -4,7 +4,7 @@
 -- PRUNE: job_id
 -- COLUMN rank: global rank
 -- COLUMN node: node
--- COLUMN gpu_uuids: visible GPUs
+-- COLUMN gpu_uuids: visible GPUs, else the one that its launches went to
 -- COLUMN launches: kernels launched
 -- COLUMN launches_of_median [ratio]: its launches over the ranks' median
 -- COLUMN sync_s [s]: time in synchronising calls
@@ -21,7 +21,7 @@
 -- CAVEAT: A rank that nobody watched is not here.
 WITH c AS (
   SELECT rank, min(node) AS node, sum(launches) AS launches, sum(sync_time_s) AS sync_s, max(max_launch_gap_s) AS max_gap_s,
-    max(ts) FILTER (WHERE launches > 0) AS last_launch_ts, max(ts) AS last_ts
+    max(ts) FILTER (WHERE launches > 0) AS last_launch_ts, max(ts) AS last_ts, max(gpu_uuid) AS gpu_uuid
   FROM cuda_sample
   WHERE job_id = $job_id AND rank IS NOT NULL AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   GROUP BY rank
@@ -38,7 +38,7 @@ WITH c AS (
   GROUP BY rank
 ), r AS (SELECT rank FROM c UNION SELECT rank FROM n UNION SELECT rank FROM p),
 a AS (
-  SELECT r.rank, coalesce(c.node, n.node, p.node) AS node, p.gpu_uuids, c.launches,
+  SELECT r.rank, coalesce(c.node, n.node, p.node) AS node, coalesce(p.gpu_uuids, c.gpu_uuid) AS gpu_uuids, c.launches,
     round(c.launches / nullif(median(c.launches) OVER (), 0), 3) AS launches_of_median,
     round(c.sync_s, 2) AS sync_s, round(c.sync_s / nullif(median(c.sync_s) OVER (), 0), 3) AS sync_of_median,
     round(c.max_gap_s, 2) AS max_gap_s, n.enqueued, n.completed, max(n.completed) OVER () - n.completed AS behind, n.in_flight,

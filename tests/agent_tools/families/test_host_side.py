@@ -19,7 +19,7 @@ GIB = 1 << 30
 LOSSES = [10.0 * 0.97**i + 1.0 for i in range(40)]
 
 
-def uneven(folder: Path, starved: int, ahead: float = 2.0) -> World:
+def uneven(folder: Path, starved: int, ahead: float = 2.0, unwaiting: tuple[int, ...] = ()) -> World:
     """GPU 2 works twice as much as the others; the rank `starved` waits for a CPU for a third of its time."""
     rng = random.Random(2)
     world = World(folder).job("COMPLETED", 60, gpus=4, node_count=1, node_list="n1").train(LOSSES)
@@ -40,9 +40,19 @@ def uneven(folder: Path, starved: int, ahead: float = 2.0) -> World:
                     interval_s=60.0,
                     launches=900,
                     cpu_wait_s=wait,
+                    sync_time_s=(6.0 if g in unwaiting else 30.0) if unwaiting else None,
                 )
             )
     return world
+
+
+@pytest.mark.parametrize(("unwaiting", "status"), [((2,), "confirmed"), ((1,), "suspected"), ((1, 2), "suspected")])
+def test_of_ranks_that_are_a_little_apart_the_one_that_alone_waits_for_none_holds_them_up(
+    unwaiting: tuple[int, ...], status: str, tmp_path: Path
+) -> None:
+    answer = judge(uneven(tmp_path, starved=-1, unwaiting=unwaiting), d3.assess)
+    assert answer.status == status
+    assert any("waits least" in c.text for c in answer.speaks_for) == (status == "confirmed")
 
 
 def test_a_rank_without_a_cpu_is_slow_for_that_and_its_gpu_is_not_to_blame(tmp_path: Path) -> None:
