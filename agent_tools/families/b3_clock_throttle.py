@@ -21,7 +21,8 @@ CODE = "B3"
 EXPLAINS = ("D1", "D2", "D3", "F3", "G1")
 
 _SHARE = 0.1
-_DOWN = 0.85
+_DOWN, _SLIGHTLY_DOWN = 0.85, 0.93
+_SLOWER, _A_LITTLE = 1.3, 1.15
 _FAR_DOWN, _MOSTLY = 0.7, 0.5
 """Against the card's own maximum: a good one at full load stays below it too, for its power limit, but not so far below."""
 _BY_MAXIMUM = 0.65
@@ -70,11 +71,14 @@ def assess(facts: Facts) -> Assessment:
         share = of_all[0]["severe_throttle_share"]
         return _of_others(of_all[0], f"had severe throttle bits set in {share} of its samples")
     row = severe[0]
-    down = _is_down(row, gpus)
-    full = None if down else _far_below(facts, row)
-    down = down or full is not None
     pace = _slower(facts)
     slower = pace is not None
+    down = _is_down(row, gpus)
+    if not down and (slight := _slower(facts, _A_LITTLE)) is not None and _is_down(row, gpus, _SLIGHTLY_DOWN):
+        # Less of a clock, and steps that took as much longer: together they say what neither does alone.
+        down, pace = True, slight
+    full = None if down else _far_below(facts, row)
+    down = down or full is not None
     result = Assessment(CODE, "confirmed" if down else "suspected", attribution="infrastructure")
     result.confidence = 0.9 if down and slower else 0.8 if down else 0.4
     if full is not None:
@@ -193,10 +197,10 @@ def _by_words(facts: Facts) -> Assessment | None:
     return result
 
 
-def _slower(facts: Facts) -> RowView | None:
-    """The pace of the steps, where they became slower on the way; else None."""
+def _slower(facts: Facts, times: float = _SLOWER) -> RowView | None:
+    """The pace of the steps, where they became so many times slower on the way; else None."""
     pace = facts.table("save_pace").first
-    return pace if pace is not None and (pace.number("times_early") or 0) >= 1.3 else None
+    return pace if pace is not None and (pace.number("times_early") or 0) >= times else None
 
 
 def _cost(pace: RowView | None, result: Assessment) -> None:
@@ -305,14 +309,14 @@ def _busy(row: RowView) -> bool:
     return (row.number("engine_mean") or 1.0) > 0.1
 
 
-def _is_down(row: RowView, gpus: list[RowView]) -> bool:
+def _is_down(row: RowView, gpus: list[RowView], share: float = _DOWN) -> bool:
     """Against its own clock in the other samples, and against its like: what throttles from the first step has no better past."""
     throttled = row.number("sm_clock_throttled_mhz")
     peers = [
         r.number("sm_clock_median_mhz") or 0.0 for r in gpus if r.index != row.index and _busy(r) and _alike(r, row)
     ]
     free = max(row.number("sm_clock_free_mhz") or 0.0, median(peers) if peers else 0.0)
-    return throttled is not None and free > 0 and throttled < _DOWN * free
+    return throttled is not None and free > 0 and throttled < share * free
 
 
 def _far_below(facts: Facts, row: RowView) -> RowView | None:

@@ -12,7 +12,7 @@ from agent_tools.facts import Facts
 from agent_tools.families import b3_clock_throttle as b3
 from agent_tools.families import d3_straggler as d3
 from agent_tools.families.base import Assessment
-from store.rows import GpuDevice, GpuSample
+from store.rows import GpuDevice, GpuSample, TrainStep
 from tests.agent_tools.families.world import JOB, T, World, check
 
 HW, SW_THERMAL, THERMAL, BRAKE, CAP = 0x8, 0x20, 0x40, 0x80, 0x4
@@ -141,3 +141,23 @@ def test_a_clock_that_a_power_limit_would_give_too_is_a_suspicion(
     clock: float, maximum: float | None, of_ten: int, tmp_path: Path
 ) -> None:
     assert judged(_all_along(tmp_path, clock, maximum, of_ten))[0].status == "suspected"
+
+
+@pytest.mark.parametrize(
+    ("slow", "late_s", "status"),
+    [
+        (1670.0, 2.4, "confirmed"),  # an eighth of the clock, and a fifth more time
+        (1670.0, 2.0, "suspected"),
+        (1850.0, 2.4, "suspected"),
+    ],
+)
+def test_clocks_that_are_a_little_down_are_throttling_where_the_steps_took_longer(
+    slow: float, late_s: float, status: str, tmp_path: Path
+) -> None:
+    world = throttled(tmp_path, THERMAL, slow=slow)
+    world.rows = [r for r in world.rows if not isinstance(r, TrainStep)]
+    for half, step_s in ((0, 2.0), (1, late_s)):
+        losses = [2.0 - 0.01 * i for i in range(20 * half, 20 * half + 20)]
+        world.train(losses, every_s=60.0, first_step=10 + 200 * half, step_time_s=step_s)
+    found, _ = judged(world)
+    assert found.status == status
