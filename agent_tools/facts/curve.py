@@ -335,7 +335,8 @@ def _diverged(good: list[Point], losses: list[float]) -> Reading | None:
         return Reading("shifted", n, at=start, strong=False, why="recovering")
     rise = max(smooth[min(start + width, n - 1)] - smooth[max(start - 2 * width, 0)], 0.0)
     gradual = rise < 0.5 * given_back
-    if gradual and tail < 2.0 * max(abs(head), 1e-6):
+    # Far out of the noise and well above its start a climb is no harder data any more; the smallest losses have no level to speak of.
+    if gradual and tail < (1.5 if given_back > 12.0 * noise and head >= 0.5 else 2.0) * max(abs(head), 1e-6):
         return Reading("rising", n, at=start, strong=False, why="gradual")
     still = len(after) >= 4 and spread(after) <= 4 * STILL * max(abs(median(after)), 1e-3)
     far = given_back > (0.0 if still and nothing_left(losses, start + width) else 0.4 * scale)
@@ -343,7 +344,8 @@ def _diverged(good: list[Point], losses: list[float]) -> Reading | None:
     strong = not gradual and lasting >= max(8, n // 10) and far and much
     # A climb that never ends lasts but a few reports above any threshold that its last ones set.
     beyond = min(losses[-max(FEW, n // 10) :]) >= 100.0 * max(0.01, *losses[: n // 3])
-    return Reading("plateau" if still else "spike", n, at=start, strong=strong or beyond)
+    why = "gradual" if gradual and not still else ""
+    return Reading("plateau" if still else "spike", n, at=start, strong=strong or beyond, why=why)
 
 
 def _died(good: list[Point], losses: list[float]) -> Reading | None:

@@ -264,7 +264,7 @@ def _lasting(facts: Facts, shape: RowView, end: RowView | None, reading: Reading
         if shape.has("end_grad_norm"):
             shows.append(f"The gradient norm went from {shape['start_grad_norm']} to {shape['end_grad_norm']}.")
         headline = (
-            f"The loss diverged: it spiked from {best} to {last} and stayed there."
+            f"The loss diverged: it {'climbed' if reading.why == 'gradual' else 'spiked'} from {best} to {last} and stayed there."
             if mode == "spike"
             else f"The loss collapsed onto a dead plateau at {last} after having reached {best}."
         )

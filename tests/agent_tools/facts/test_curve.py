@@ -162,6 +162,14 @@ def test_a_slow_climb_is_rising_and_weak() -> None:
     assert (reading.shape, reading.strong) == ("rising", False)
 
 
+@pytest.mark.parametrize(("slope", "shape"), [(4.0, "spike"), (2.2, "rising")])
+def test_a_climb_of_half_the_run_far_above_its_start_is_a_weak_spike(slope: float, shape: str) -> None:
+    rng = random.Random(3)
+    losses = [1.3 + 0.9 * 0.9**i + slope * max(0.0, i / 90 - 0.45) + rng.gauss(0, 0.04) for i in range(90)]
+    found = read(curve(losses))
+    assert (found.shape, found.strong, found.why) == (shape, False, "gradual")
+
+
 def test_an_explosion_that_comes_down_again_but_stays_far_above_is_a_spike() -> None:
     assert read(curve([1.0, *(1e8 * math.exp(-i / 8) + 1e4 for i in range(60))])).shape == "spike"
 
