@@ -21,6 +21,9 @@ EPILOG = (
     "TARGET is a job id in the lake, a log file, or a folder with a job's files. `inquest demo` shows what comes out."
 )
 
+_told_to_stop: list[int] = []
+"""The signals that said so: where one came while the engine ran, what its handler raised did not get here."""
+
 
 def parser(only: str | None = None) -> argparse.ArgumentParser:
     """The argument parser; `only` loads the options of that one command, so that others cost nothing at start-up."""
@@ -54,13 +57,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        print("inquest: interrupted", file=sys.stderr)
-        return 130
+        return _interrupted()
     except Exception as error:
+        from store.result import SIGNALLED
+
+        if str(error) == SIGNALLED:
+            return _interrupted()
         if os.environ.get("INQUEST_TRACEBACK"):
             raise
         print(f"inquest: {safe.line(_told(error))}", file=sys.stderr)
         return 1
+
+
+def _interrupted() -> int:
+    print("inquest: interrupted", file=sys.stderr)
+    return 128 + _told_to_stop[-1] if _told_to_stop else 130
 
 
 def _told(error: Exception) -> str:
@@ -87,6 +98,7 @@ def _prepare() -> None:
 
 
 def _stop(number: int, _frame: object) -> NoReturn:
+    _told_to_stop.append(number)
     raise SystemExit(128 + number)
 
 

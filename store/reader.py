@@ -19,7 +19,7 @@ from store.catalog import QueryInfo
 from store.lake import Lake
 from store.overlay import Overlay
 from store.pruning import windows
-from store.result import Cell, Coverage, QueryTimeout, Result, ResultColumn, StoreError
+from store.result import SIGNALLED, Cell, Coverage, QueryTimeout, Result, ResultColumn, StoreError
 from store.rows import columns, tables
 from store.shown import OPTIMIZERS, SMALL, Shown, parsed
 from store.snapshot import Opened, Snapshots, Window
@@ -196,6 +196,11 @@ class Reader:
                 raise QueryTimeout(
                     f"{info.name}: ran past {self._timeout_s:g} s: narrow it by job, node or time"
                 ) from e
+            raise
+        except RuntimeError as e:
+            # A signal's handler had its say while the engine ran: the engine stops, and forgets what the handler raised.
+            if str(e) == SIGNALLED:
+                raise KeyboardInterrupt from e
             raise
 
     def _answer(

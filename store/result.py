@@ -85,6 +85,10 @@ def _plain(cell: Cell) -> Cell:
     return cell
 
 
+SIGNALLED = "Query interrupted"
+"""What the engine's RuntimeError says where a signal came while it ran; what the signal's handler raised is lost."""
+
+
 class StoreError(Exception):
     """Something about the lake or a question is wrong; the text names the remedy."""
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import time
 from pathlib import Path
 
@@ -101,6 +102,21 @@ def test_a_time_out_names_the_query_and_leaves_the_reader_usable(lake: Path) -> 
             reader.run(slow, {}, 10)
         assert time.monotonic() - started < 10
         assert reader.ask("jobs").row_count == 0
+
+
+def test_a_signal_amid_a_question_is_no_error_of_the_question(lake: Path) -> None:
+    """The engine drops what a handler raises and tells a plain error, which whoever guards a check would take for the check's."""
+    slow = QueryInfo("slow", "", (), (), (), "", "SELECT count(*) FROM range(10000000) a, range(10000000) b", {})
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with Reader(lake, timeout_s=60) as reader:
+            with pytest.raises(KeyboardInterrupt):
+                reader.run(slow, {}, 10)
+            assert reader.ask("jobs").row_count == 0
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_an_answer_of_few_rows_and_many_bytes_is_refused_in_the_child(lake: Path) -> None:
