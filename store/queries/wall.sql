@@ -32,12 +32,15 @@ WITH j AS (
 ),
 jj AS (SELECT * FROM (SELECT 1 AS one) LEFT JOIN j ON true),
 stop AS (
-  SELECT max(coalesce(happened_ts, ts)) AS stop_ts FROM log_event
+  SELECT max(coalesce(happened_ts, CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END)) AS stop_ts FROM log_event
   WHERE kind = 'slurm' AND name IN ('time_limit', 'deadline', 'cancelled', 'preempted', 'node_failure', 'requeued')
     AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
 t AS (
-  SELECT ts, ts_kind, step, total_steps, rank, step_time_s, file, line_no, in_line, epoch, metrics FROM train_step
+  -- the date of a file says nothing of when its lines were printed
+  SELECT CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END AS ts, ts_kind, step, total_steps, rank, step_time_s, file, line_no, in_line, epoch,
+    metrics
+  FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
@@ -46,7 +49,7 @@ plan AS (
   WHERE kind = 'train_plan' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
 p AS (
-  SELECT max(ts) AS last_progress_ts, max(step) AS last_step, min(step) AS first_step, max(total_steps) AS total, min(ts) AS first_ts,
+  SELECT max(ts) AS last_progress_ts, max(step) AS last_step, min(step) AS first_step, max(total_steps) AS total, count(*) AS reports,
     coalesce(arg_max(coalesce(ts_kind, '') = 'carried', (ts, coalesce(ts_kind, '') = 'carried')) FILTER (WHERE ts IS NOT NULL), false) AS lent
   FROM t
 ),
@@ -89,4 +92,4 @@ SELECT
   round(spoken / 3600, 2) AS spoken_h, round((elapsed_s - spoken) / 60, 1) AS unspoken_min,
   CASE WHEN lent THEN 'last_progress_ts' END AS or_later, CASE WHEN lent THEN 'quiet_min quiet_paces' END AS or_less
 FROM v
-WHERE state IS NOT NULL OR end_ts IS NOT NULL OR last_progress_ts IS NOT NULL
+WHERE state IS NOT NULL OR end_ts IS NOT NULL OR reports > 0

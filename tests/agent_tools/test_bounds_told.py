@@ -153,3 +153,18 @@ def test_a_silence_that_nobody_timed_is_no_standstill(tmp_path: Path, told: str)
     with Reader(tmp_path / "lake") as reader:
         found = f3_timeout.assess(Facts(reader, Ledger(), "20"))
         assert ("most likely it was hung" in str(found)) == (told == "embedded"), found
+
+
+def test_the_date_of_a_file_is_when_nothing_was_printed(tmp_path: Path):
+    """Files that were copied or checked out have dates of days after their job."""
+    of: dict[str, Any] = {"job_id": "20", "attempt": 1, "ts_kind": "file", "total_steps": 40}
+    steps: list[Row] = [
+        TrainStep(**of, file=f"{k}.out", line_no=n, ts=END + timedelta(days=9 * k), step=n, loss=2.0)
+        for k in (1, 2)
+        for n in range(1, 9)
+    ]
+    job = SlurmJob(job_id="20", attempt=1, state="TIMEOUT", node_list="n1", ts=END, start_ts=T, end_ts=END, time_limit_s=18_000, elapsed_s=18_000)  # fmt: skip
+    Writer(tmp_path / "lake", durable=False).append([job, *steps], batch="b")
+    with Reader(tmp_path / "lake") as reader:
+        wall = reader.ask("wall", job_id="20").dicts()[0]
+    assert (wall["last_step"], wall["last_progress_ts"], wall["quiet_min"], wall["pace_s"]) == (8, None, None, None)
