@@ -23,6 +23,7 @@ from agent_tools.facts.memory import HostOom, read_host_oom
 from agent_tools.facts.own_gpus import beyond, told_gpus
 from agent_tools.facts.progress import Progress, read_progress
 from agent_tools.facts.setups import tells_of_end
+from agent_tools.facts.undated import span_of
 from agent_tools.facts.views import RowView, View
 from agent_tools.facts.watching import silent_since
 from agent_tools.facts.xids import APPLICATION_XIDS
@@ -89,9 +90,7 @@ class Facts:
         if self.overview is not None and self.overview.has("start_ts"):
             begin, end = self.overview.text("start_ts"), self.overview.text("end_ts") or None
         else:
-            extent = self.table("log_extent")
-            begin = min((r.text("first_ts") for r in extent if r.has("first_ts")), default=None)
-            end = max((r.text("last_ts") for r in extent if r.has("last_ts")), default=None)
+            begin, end = span_of(self.table("log_extent"), lambda: self.table("lone_nodes"))
         return {"nodes": ",".join(nodes) if nodes else None, "from_ts": begin, "to_ts": end}
 
     @cached_property

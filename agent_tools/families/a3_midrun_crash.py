@@ -115,10 +115,13 @@ def assess(facts: Facts) -> Assessment:
         result.status, result.confidence = "suspected", 0.35
     if facts.copied_xid is not None and "CUDA error" in cause.message:
         result.status, result.confidence = "suspected", 0.4
-    either = alike(facts, cause) or unplaced(facts, cause)
+    fault = unplaced(facts, cause)
+    either = alike(facts, cause) or fault
     if either:
         highest = UNSAID if lost(cause.message) else _EITHER
         result.confidence, result.attribution = min(result.confidence, highest), "undetermined"
+    if fault and not facts.times_known:
+        result.status = "suspected"  # a GPU failed beside it, and nothing says that it was not then
     outlived_by_log(facts, cause, result)
     after = _after_the_end(facts, cause)
     doing = (
