@@ -28,11 +28,11 @@ from agent_tools.verdict import Missing
 CODE = "G1"
 EXPLAINS: tuple[str, ...] = ()
 
-SLOWER, MANY_REPORTS = 1.5, 30
+SLOWER, MANY_REPORTS = 1.3, 30
 HALF = 0.5
 """Share of the plan below which an end needs a reason; reports may stand far apart, so no more than that."""
 UNEXPLAINED = 0.65
-"""Highest confidence in the health of a run that became much slower on the way, or whose engines were idle, where SM activity was not measured."""
+"""Highest confidence in the health of a run that became slower on the way, or whose engines were idle, where SM activity was not measured."""
 LITTLE = 0.85
 """Highest confidence in the health of a run whose GPUs were little used."""
 SLIGHT, FEW_REPORTS = 0.02, 150
@@ -210,7 +210,7 @@ def assess(facts: Facts) -> Assessment:
     elif confidence <= DOUBTED:
         head = "The run completed; its loss does not show that it did what it should."
     elif slower and not gpu:
-        head = "The run completed, but it became much slower on the way."
+        head = "The run completed, but it became slower on the way."
     elif idle is not None:
         head = f"The run completed and never used {_its_gpus(idle)}: nothing of its work was done there."
     elif slow:

@@ -190,10 +190,13 @@ def test_errors_that_no_memory_corrected_are_the_headline_of_a_run_that_complete
     assert "check what it computed" in judge(mute, assess).headline, "where it printed no loss, too"
 
 
-def test_a_run_that_became_slower_on_the_way_is_told_of(tmp_path: Path) -> None:
+@pytest.mark.parametrize("late_s", [8.5, 5.4])
+def test_a_run_that_became_slower_on_the_way_is_told_of(late_s: float, tmp_path: Path) -> None:
+    """A hot card that loses a quarter of its clock makes a step a third longer."""
     world = World(tmp_path).job()
     for i in range(60):
-        world.train([9.0 - i / 10], every_s=60.0 * (i + 1), first_step=10 * (i + 1), step_time_s=4.0 if i < 20 else 8.5)
+        step_s = 4.0 if i < 20 else late_s
+        world.train([9.0 - i / 10], every_s=60.0 * (i + 1), first_step=10 * (i + 1), step_time_s=step_s)
     found = judge(world, assess)
     assert any("became slower" in w.text for w in found.warnings)
     assert (found.mode, found.confidence < 0.7) == ("healthy_but_slow", True), "no GPU was watched: why is not known"
