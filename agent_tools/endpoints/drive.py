@@ -88,11 +88,8 @@ async def first_answer(
     asked = chain(models)
     if not asked:
         return None, [], ""
-    from agent_tools.endpoints.models import (
-        Failing,
-        Patience,
-        opened,
-    )  # the clients of the endpoints: half a second and 40 MB
+    # The clients of the endpoints: half a second and 40 MB.
+    from agent_tools.endpoints.models import Failing, Patience, opened
 
     failures: list[str] = []
     whose: Whose = ""

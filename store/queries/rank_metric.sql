@@ -2,7 +2,7 @@
 -- TABLES: cuda_sample, nccl_sample, train_step
 -- PARAMS: metric VARCHAR, job_id VARCHAR, attempt BIGINT = NULL, rank BIGINT = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL, bucket_s BIGINT = 60, by_rank BOOLEAN = true
 -- PRUNE: job_id
--- COLUMN bucket_ts: start of the bucket
+-- COLUMN bucket_ts: start of the bucket; empty for values of which nothing says when they were printed
 -- COLUMN rank: global rank; empty where all ranks are taken together
 -- COLUMN samples: samples with a value
 -- COLUMN total [$metric]: sum, for measures that count something within their interval
@@ -24,10 +24,10 @@ WITH s AS (
       WHEN 'collectives_in_flight' THEN in_flight::DOUBLE WHEN 'collective_ms' THEN duration_ms END AS v, false
   FROM nccl_sample WHERE job_id = $job_id
   UNION ALL
-  SELECT rank, attempt, ts,
+  SELECT rank, attempt, CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END,
     CASE $metric WHEN 'loss' THEN loss WHEN 'grad_norm' THEN grad_norm WHEN 'learning_rate' THEN learning_rate
       WHEN 'step_time_s' THEN step_time_s WHEN 'samples_per_s' THEN samples_per_s WHEN 'tokens_per_s' THEN tokens_per_s END AS v,
-    coalesce(ts_kind, '') IN ('carried', 'file')
+    coalesce(ts_kind, '') = 'carried'
   FROM train_step WHERE job_id = $job_id AND split IS DISTINCT FROM 'eval'
 )
 SELECT
