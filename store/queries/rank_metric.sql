@@ -11,7 +11,7 @@
 -- COLUMN high [$metric]: highest value
 -- COLUMN last [$metric]: last value
 -- COLUMN or_later: name of the time, where values came without a time of their own: they came then or later
--- CAVEAT: A rank that nobody watched is not here.
+-- CAVEAT: A rank that nobody watched is not here. Values without a time stand by themselves, whatever time was asked for.
 WITH s AS (
   SELECT rank, attempt, ts,
     CASE $metric WHEN 'launches' THEN launches::DOUBLE WHEN 'api_time_s' THEN api_time_s WHEN 'sync_time_s' THEN sync_time_s
@@ -36,6 +36,6 @@ SELECT
   round(arg_max(v, ts), 6) AS last, CASE WHEN bool_or(lent) THEN 'bucket_ts' END AS or_later
 FROM s
 WHERE v IS NOT NULL AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt) AND ($rank IS NULL OR rank = $rank)
-  AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP)
+  AND ($from_ts IS NULL OR ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts IS NULL OR ts <= $to_ts::TIMESTAMP)
 GROUP BY ALL
 ORDER BY 1 NULLS FIRST, 2

@@ -167,6 +167,8 @@ def test_the_date_of_a_file_is_when_nothing_was_printed(tmp_path: Path):
     Writer(tmp_path / "lake", durable=False).append([job, *steps], batch="b")
     with Reader(tmp_path / "lake") as reader:
         wall = reader.ask("wall", job_id="20").dicts()[0]
-        loss = reader.ask("rank_metric", job_id="20", metric="loss").dicts()
+        loss = reader.ask(
+            "rank_metric", job_id="20", metric="loss", from_ts=T.isoformat(), to_ts=END.isoformat()
+        ).dicts()
     assert (wall["last_step"], wall["last_progress_ts"], wall["quiet_min"], wall["pace_s"]) == (8, None, None, None)
     assert [(r["bucket_ts"], r["or_later"], r["samples"]) for r in loss] == [(None, None, 16)]
