@@ -222,7 +222,7 @@ def _examined(deps: Deps) -> _Answer:
     first_sight(deps)
     deps.emit("differential")
     deps.ledger.show_all()
-    report = Gate().check(deps.draft, deps.ledger, deps.assessments, deps.draft)
+    report = Gate().check(deps.draft, deps.ledger, deps.assessments, deps.draft, job=deps.job_id)
     if not report.ok:
         return _pruned(deps)
     return _Answer(report.draft, provenance_of(EXAMINER, time.monotonic() - started))
@@ -242,7 +242,7 @@ async def _ask_examiner(deps: Deps, limits: Limits) -> _Answer:
 
 def _pruned(deps: Deps) -> _Answer:
     """The examiner's draft without the sentences that the gate refuses, which are noted."""
-    report = Gate().prune(deps.draft, deps.ledger, deps.assessments, deps.draft)
+    report = Gate().prune(deps.draft, deps.ledger, deps.assessments, deps.draft, job=deps.job_id)
     provenance = provenance_of(EXAMINER, 0.0)
     provenance.notes = [f"Dropped, no shown cell backs it: {said(p)}" for p in dict.fromkeys(report.problems)]
     return _Answer(report.draft, provenance)
@@ -299,7 +299,8 @@ def agent(small: bool = False) -> Agent[Deps, Draft]:
     )
 
     async def through_the_gate(ctx: RunContext[Deps], draft: Draft) -> Draft:
-        report: GateReport = Gate().check(draft, ctx.deps.ledger, ctx.deps.assessments, ctx.deps.draft)
+        deps = ctx.deps
+        report: GateReport = Gate().check(draft, deps.ledger, deps.assessments, deps.draft, job=deps.job_id)
         if not report.ok:
             ctx.deps.emit(f"the gate refuses {len(report.problems)} sentences")
             raise ModelRetry(refusal("verdict", report.problems, report.beyond))

@@ -18,6 +18,7 @@ from agent_tools.gate import accord
 from agent_tools.gate.backing import Backing, remedy
 from agent_tools.gate.causes import Stand
 from agent_tools.gate.grounds import Grounds, draft_texts
+from agent_tools.gate.owners import of_other_than
 from agent_tools.gate.refusal import beyond
 from agent_tools.gate.sentences import Checked, Kind, check
 from agent_tools.gate.uncited import Uncited
@@ -49,9 +50,17 @@ class Gate:
     """Checks drafts. It has no state: the ledger and the assessments say what holds."""
 
     def check(
-        self, draft: Draft, ledger: Ledger, assessments: Sequence[Assessment], preferred: Draft | None = None
+        self,
+        draft: Draft,
+        ledger: Ledger,
+        assessments: Sequence[Assessment],
+        preferred: Draft | None = None,
+        *,
+        job: str = "",
     ) -> GateReport:
-        """Check a draft; `preferred` is the differential's own. Problems name the place and the remedy."""
+        """Check a draft; `preferred` is the differential's own. Problems name the place and the remedy.
+
+        `job` is the one that the verdict is about, "" where it is not known: what is of another names that one."""
         grounds = Grounds(ledger, assessments, preferred)
         problems = accord.disagreements(draft, assessments)
         problems += _uncited(draft, grounds)
@@ -61,7 +70,7 @@ class Gate:
         backing = Backing(ledger, assessments)
         uncited = Uncited(grounds, stand, backing, assessments, [preferred] if preferred else [])
         draft = uncited.as_offered(draft, "cannot_decide")
-        walk = _Walk(grounds)
+        walk = _Walk(grounds, job)
         linked = walk.draft(draft, _keep)
         problems += walk.problems + _uncited_places(linked, uncited)
         if problems:
@@ -75,7 +84,13 @@ class Gate:
         return replace(self._finish(accord.settle(linked, assessments, grounds, preferred), grounds), beyond=further)
 
     def prune(
-        self, draft: Draft, ledger: Ledger, assessments: Sequence[Assessment], preferred: Draft | None = None
+        self,
+        draft: Draft,
+        ledger: Ledger,
+        assessments: Sequence[Assessment],
+        preferred: Draft | None = None,
+        *,
+        job: str = "",
     ) -> GateReport:
         """The draft without the sentences that do not hold; `problems` says which and why. Always passes."""
         grounds = Grounds(ledger, assessments, preferred)
@@ -91,7 +106,7 @@ class Gate:
                     "attribution": "undetermined",
                 }
             )
-        walk = _Walk(grounds)
+        walk = _Walk(grounds, job)
         pruned = walk.draft(draft, _drop)
         if not pruned.headline.strip():
             pruned = pruned.model_copy(update={"headline": FAMILIES[pruned.family][0]})
@@ -184,8 +199,9 @@ def _drop(checked: Checked) -> bool:
 class _Walk:
     """Goes through every sentence of a draft, collecting problems and rebuilding the draft with linked text."""
 
-    def __init__(self, grounds: Grounds) -> None:
+    def __init__(self, grounds: Grounds, job: str = "") -> None:
         self.grounds = grounds
+        self.job = job
         self.problems: list[str] = []
 
     def draft(self, draft: Draft, choose: Choose) -> Draft:
@@ -193,6 +209,9 @@ class _Walk:
 
         def one(text: str, place: str, kind: Kind = "claim") -> Checked:
             checked = check(text, self.grounds, kind)
+            if kind == "claim" and not checked.problems and not self.grounds.verbatim(checked.text):
+                why = of_other_than(checked.text, self.grounds.ledger, self.job)
+                checked.problems += [why] if why else []
             self.problems += [f"{place}: {p}" for p in checked.problems]
             return checked
 

@@ -32,17 +32,16 @@ def of_others(found: list[Clause], ledger: Ledger) -> str:
 
 
 def of_other_than(text: str, ledger: Ledger, job: str) -> str:
-    """Why a sentence of an answer about one job tells what was asked of another without naming it; "" where it does not.
+    """Why a sentence about one job tells what is of another without naming it; "" where it does not.
 
-    A reader takes `the job` for the one that the answer is about, though several were opened on the way.
+    A reader takes `the job` for the one that the verdict or the answer is about, though several were opened on the way. Whose a cell
+    is its row tells, where it has a job's id, else what its answer was asked for.
     """
     cells = [c for clause in clauses(text, ledger) for g in clause.groups for c in g.cells]
     if not job or any(c.column == "job_id" for c in cells):
         return ""
     for cell in cells:
-        asked = ledger.get(cell.id).params.get("job_id")
-        if asked is not None and str(asked) != job:
-            return (
-                f"[[{cell.ref}]] is of job {asked}, and the answer is about job {job}: cite the id of its job beside it"
-            )
+        of = held(ledger, cell, "job_id") or ledger.get(cell.id).params.get("job_id")
+        if of is not None and str(of) != job:
+            return f"[[{cell.ref}]] is of job {of}, and what is told is of job {job}: cite the id of its job beside it"
     return ""

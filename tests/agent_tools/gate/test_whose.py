@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agent_tools.gate.answer_gate import check_answer
+from agent_tools.gate.citations import Gate
 from agent_tools.questions.answer import Answer
+from agent_tools.verdict import Claim, Draft
 from tests.agent_tools.gate.wordkit import Book, book
 
 MORE = {"cut": ("cut-json-line", "4812"), "bad": ("bad-record", "4809"), "hang": ("collective-hang", "4831")}
@@ -28,7 +30,7 @@ WHOSE = [
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Book:
     """The evidence of eight jobs: `cut` crashed before training, `bad` in it."""
-    return book(tmp_path_factory.mktemp("lake"), MORE)
+    return book(tmp_path_factory.mktemp("lake"), MORE, besides=[("kill", "similar_jobs")])
 
 
 def passes(text: str, shown: Book, job: str = "") -> bool:
@@ -54,3 +56,40 @@ def test_a_cell_of_another_job_than_the_answer_s_stands_beside_its_id(shown: Boo
     assert passes(bare, shown, job=shown.jobs["nan"])
     assert not passes(bare, shown, job=shown.jobs["kill"])
     assert passes(named, shown, job=shown.jobs["kill"])
+
+
+OF_ROWS = [
+    ("The job ended at step <kill.similar_jobs:1.last_step>.", "Job <kill.similar_jobs:1.job_id> ended at step <kill.similar_jobs:1.last_step>."),
+    ("The job ran on <find_jobs:2.node_list>.", "The job ran on <kill.job_overview.node_list>."),
+    ("The run lasted <nan.job_overview.elapsed_s>.", "The run lasted <kill.job_overview.elapsed_s>."),
+    ("The job's last loss was <down.train_summary.last_loss>.", "The job's last loss was <kill.train_summary.last_loss>."),
+    ("Training had reached step <down.train_summary.last_step>.", "Training had reached step <kill.train_summary.last_step>."),
+]  # fmt: skip
+
+
+def verdict(text: str, shown: Book, job: str) -> list[str]:
+    """What the gate says of a verdict on a job that shows one sentence."""
+    good = shown.said("Job <kill.job_overview.job_id> ended as <kill.job_overview.state>.")
+    draft = Draft(
+        family="U0", confidence=0.3, attribution="undetermined", headline=good, shows=[Claim(text=shown.said(text))]
+    )
+    return Gate().check(draft, shown.ledger, [], job=job).problems
+
+
+@pytest.mark.parametrize("text", [false for false, _ in OF_ROWS])
+def test_what_is_of_another_job_is_refused_in_a_verdict_as_in_an_answer(shown: Book, text: str) -> None:
+    assert any("what is told is of job" in why for why in verdict(text, shown, shown.jobs["kill"]))
+    assert not passes(text, shown, job=shown.jobs["kill"])
+
+
+@pytest.mark.parametrize("text", [true for _, true in OF_ROWS])
+def test_what_is_of_its_own_job_or_names_the_other_passes_in_both(shown: Book, text: str) -> None:
+    assert verdict(text, shown, shown.jobs["kill"]) == []
+    assert passes(text, shown, job=shown.jobs["kill"])
+
+
+def test_a_pruned_verdict_loses_what_is_of_another_job(shown: Book) -> None:
+    text = shown.said("The run lasted <nan.job_overview.elapsed_s>.")
+    draft = Draft(family="U0", confidence=0.3, attribution="undetermined", headline="", shows=[Claim(text=text)])
+    assert Gate().prune(draft, shown.ledger, [], job=shown.jobs["kill"]).draft.shows == []
+    assert Gate().prune(draft, shown.ledger, [], job=shown.jobs["nan"]).draft.shows

@@ -47,9 +47,14 @@ class Book:
         raise KeyError(f"{job}.{query}")
 
 
-def book(folder: Path, more: dict[str, tuple[str, str]] | None = None, fleet: Sequence[str] = ()) -> Book:
-    """The evidence, from a lake in the folder; `more` are further examples by short name, each with its job, and `fleet` further
-    queries about no job."""
+def book(
+    folder: Path,
+    more: dict[str, tuple[str, str]] | None = None,
+    fleet: Sequence[str] = (),
+    besides: Sequence[tuple[str, str]] = (),
+) -> Book:
+    """The evidence, from a lake in the folder; `more` are further examples by short name, each with its job, `fleet` further
+    queries about no job, and `besides` further ones about one: its short name, and the query."""
     jobs = JOBS | {short: job for short, (_, job) in (more or {}).items()}
     names = [*SHIPPED, *(example for example, _ in (more or {}).values())]
     import_paths([EXAMPLES / name for name in names], folder, durable=False)
@@ -62,6 +67,8 @@ def book(folder: Path, more: dict[str, tuple[str, str]] | None = None, fleet: Se
             asked.open(job)
         for query in ("rank_compare", "process_exits", "gpu_summary", "gpu_events"):
             asked.ledger.ask(reader, query, job_id=JOBS["wide"])
+        for short, query in besides:
+            asked.ledger.ask(reader, query, job_id=jobs[short])
         asked.ledger.show_all()
         return Book(asked.ledger, asked.assessments, jobs)
 
