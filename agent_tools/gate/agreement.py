@@ -20,6 +20,7 @@ from agent_tools.gate.bounds import bounded
 from agent_tools.gate.clauses import SUBJECTS, TIME, Clause, Group, against, clauses, held, segments, size
 from agent_tools.gate.fates import misfated, superseded
 from agent_tools.gate.machines import at_once
+from agent_tools.gate.makers import made_by, of_other_end
 from agent_tools.gate.order import astray, backwards, ends, mispaired, misplaced, order, outside
 from agent_tools.gate.ordinals import anew, misordered
 from agent_tools.gate.owners import of_others
@@ -79,6 +80,8 @@ def disagreement(text: str, ledger: Ledger) -> str:
             or orphaned(clause, found[:i], ledger)
             or related(clause, ledger)
             or miscast(clause)
+            or made_by(clause)
+            or of_other_end(clause, ledger)
             or uncounted(clause, ledger)
             or _compared(clause, ledger)
             or backwards(clause, ledger)

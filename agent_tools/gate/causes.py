@@ -12,10 +12,11 @@ from agent_tools.evidence import CellValue, Ledger
 from agent_tools.facts.pending import reason
 from agent_tools.families.base import Assessment
 from agent_tools.gate.blame import BLAMES, BREAKS, blamed, blames_hardware, calls_broken, own_words
-from agent_tools.gate.clauses import clauses, held
+from agent_tools.gate.clauses import Clause, clauses, held
 from agent_tools.gate.denials import refused
 from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
 from agent_tools.gate.machines import of_machine, outside
+from agent_tools.gate.makers import chained
 from agent_tools.references import HOLE, BadReference, cited, parse, resolve
 from agent_tools.verdict import Claim
 from store import lazy
@@ -31,7 +32,9 @@ _CAUSAL = lazy.compile(
     r"(?i)\b(?:because|caus(?:e|es|ed|ing)|due to|owing to|led to|leads to|result(?:s|ed)? (?:of|from|in)|culprit|responsible"
     r"|to blame|blamed?|fault of|at fault|guilty|killed|kills|triggered|brought down|took down|made (?:it|them|the job) (?:fail|crash|hang|die)"
     r"|the reason|explains? (?:why|it|the)|that is why|so it (?:failed|crashed|died)|hence|therefore|thus|consequently|thanks to|did (?:it|this|that) to|root"
-    r"|(?:failed|fails) (?:by|from|of|over)|(?:was|were|is|are) lost to|fell to)\b"
+    r"|(?:failed|fails) (?:by|from|of|over)|(?:was|were|is|are) lost to|fell to"
+    r"|(?:took|takes|brought|brings|pulled|pulls|dragged|drags|tore|tears) (?:[\w*()']+ ){1,4}?down"
+    r"|(?:made|makes|making|forced|forces|forcing|lets|let|drove) (?:[\w*()']+ ){1,4}?(?:to )?(?:exit|fail|crash|die|hang|abort|freeze|stall|diverge))\b"
 )
 _ACTS = lazy.compile(
     r"(?i)(?:\*[\])]?|\b(?:slurm|scheduler|controller|kernel|node|host|machine|gpu|user|operator|somebody|someone|which|that|who))\s+(?:has |had )?"
@@ -42,7 +45,8 @@ _ACTS = lazy.compile(
 """One that does something to another: `* stopped job *` (a star is a reference); `Rank * took *` is how long it took."""
 _REASON_AHEAD = lazy.compile(
     r"(?i)\b(?:led to|leads to|caus(?:ed?|es|ing)(?! by\b)|result(?:s|ed)? in|killed(?! by\b)|kills|triggered(?! by\b)|brought down|took down"
-    r"|explains?(?! (?:none|nothing)\b)|hence|therefore|thus|consequently)\b|,\s*so\b"
+    r"|explains?(?! (?:none|nothing)\b)|hence|therefore|thus|consequently"
+    rf"|(?:took|takes|brought|brings|pulled|pulls|dragged|drags|tore|tears)(?= (?:[\w{HOLE}]+ ){{1,4}}?down\b))\b|,\s*so\b"
 )
 _REASON_BEHIND = lazy.compile(
     r"(?i)\b(?:because|due to|owing to|thanks to|caused by|explained by|killed by|triggered by|results? of|result(?:s|ed)? from|fault of)\b"
@@ -132,10 +136,16 @@ class Stand:
         ]
         causes = CAUSES - {"signal_sender"} if _ENDS_JOB.search(own_words(text)) else CAUSES
         words += [self._said(ref) for ref in refs if parse(ref)[2] in causes and self._of_job(ref, refs)]
+        words += [self._said(ref) for ref in refs if self._chain(text)]
         if not words or not self._connected(text):
             return False
         vocabulary = " ".join([*words, *(self._said(ref) for ref in refs)]).lower()
         return all(thing[:5] in vocabulary for thing in things(_TELLER.sub(" ", text)))
+
+    def _chain(self, text: str) -> bool:
+        """Whether every cause that a text states is what Python chained an exception to."""
+        found = [chained(*sides) for c in clauses(text, self.ledger) if (sides := _sides(c))]
+        return bool(found) and all(found)
 
     def _of_job(self, ref: str, refs: Sequence[str]) -> bool:
         """Whether a cell that states a cause states that of what it is told of: a node's reason is that of the node's own state."""
@@ -153,19 +163,19 @@ class Stand:
     def _connected(self, text: str) -> bool:
         """Whether what a sentence gives as the reason is cited by a finding, of the same job and of another kind than what it explains."""
         for clause in clauses(text, self.ledger):
-            acting = _DOES.search(clause.own)
-            ahead, behind = _REASON_AHEAD.search(clause.own) or acting, _REASON_BEHIND.search(clause.own)
-            word = behind or ahead
-            if word is None:
+            sides = _sides(clause)
+            if sides is None:
                 continue
-            left = [c for g in clause.groups if g.end <= word.start() for c in g.cells]
-            right = [c for g in clause.groups if g.start >= word.end() for c in g.cells]
-            reasons, explained = (right, left) if behind else (left, right)
+            reasons, explained = sides
+            if (chain := chained(reasons, explained)) is not None:
+                if not chain:
+                    return False
+                continue
             if any((c.id, c.row) in self._no_reason for c in reasons):
                 return False
-            if len({job for c in (*left, *right) if (job := self._job(c))}) > 1:
+            if len({job for c in (*reasons, *explained) if (job := self._job(c))}) > 1:
                 return False
-            vouched = any(c.column in CAUSES for c in (*left, *right))
+            vouched = any(c.column in CAUSES for c in (*reasons, *explained))
             if reasons and not vouched and not any(c.ref in refs for c in reasons for _, refs in self._causes):
                 return False
             if {c.column for c in reasons} & {c.column for c in explained}:
@@ -191,3 +201,14 @@ class Stand:
         if column not in ("family", "attribution") or "family" not in names:
             return False
         return evidence.value("family", row) in families
+
+
+def _sides(clause: Clause) -> tuple[list[CellValue], list[CellValue]] | None:
+    """What a clause gives as the reason, and what it explains by it; None where it has no word of cause that tells them apart."""
+    behind = _REASON_BEHIND.search(clause.own)
+    word = behind or _REASON_AHEAD.search(clause.own) or _DOES.search(clause.own)
+    if word is None:
+        return None
+    left = [c for g in clause.groups if g.end <= word.start() for c in g.cells]
+    right = [c for g in clause.groups if g.start >= word.end() for c in g.cells]
+    return (right, left) if behind else (left, right)

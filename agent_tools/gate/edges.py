@@ -7,6 +7,7 @@ The loss at the start was [[E7.last_loss]]           that of the other end
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, Group, clauses, size
@@ -52,9 +53,15 @@ _PARTS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
         (r"(?:^|_)early(?:_\w+)?_s$", r"earl|first|start|begin|began|begun|at the outset|before"),
         (r"(?:^|_)late(?:_\w+)?_s$", r"late|last|end|final|after"),
         (r"^earlier_", r"earl|first|before|previous|prior|initial|lost"),
+        (
+            r"_throttled(?:_\w+)?_mhz$|^clock_throttled_",
+            r"throttl|slowed|brake|bits|heat|hot\b|in them|those|lower(?:ed|s)? ",
+        ),
+        (r"_free_mhz$", r"free|without|otherwise|else|other|rest\b|not throttl|unthrottl|un?slowed|against|normal"),
     )
 )
-"""Columns of a part of a run's steps, or attempts, and the words that say of which."""
+"""Columns of a part of a run's steps, attempts or samples, and the words that say of which."""
+_PIECE = lazy.compile(r"(?i)[,;]|\b(?:and|but|while(?! throttl)|whereas|against|versus)\b")
 
 _OF_ATTEMPT = lazy.compile(rf"(?i)\bend of (?:the|its) (?P<n>{'|'.join(ORDINALS)}|last|earlier|previous) attempt\b")
 _AT = lazy.compile(r"(?i)\s*(?:at|on|by)?\s*")
@@ -136,6 +143,23 @@ def of_part(text: str, ledger: Ledger) -> str:
         of = {g.column: p for g in clause.groups if (p := next((w for c, w in _PARTS if c.search(g.column)), None))}
         if len(of) == 1 and not next(iter(of.values())).search(clause.own):
             return next(g.cells[0].ref for g in clause.groups if g.column in of)
+        if len(of) > 1 and (ref := _crossed(clause, of)):
+            return ref
+    return ""
+
+
+def _crossed(clause: Clause, of: dict[str, re.Pattern[str]]) -> str:
+    """The reference to a figure of one part in a piece of a clause that has only the words for the other; "" for none."""
+    cuts = [m.start() for m in _PIECE.finditer(clause.own)]
+    edges = [0, *cuts, len(clause.own)]
+    for begin, end in pairwise(edges):
+        parts = [g for g in clause.groups if begin <= g.start < end and g.column in of]
+        if len(parts) != 1:
+            continue
+        own = of[parts[0].column]
+        piece = clause.own[begin:end]
+        if not own.search(piece) and any(p.search(piece) for c, p in of.items() if c != parts[0].column):
+            return parts[0].cells[0].ref
     return ""
 
 

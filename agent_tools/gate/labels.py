@@ -160,6 +160,9 @@ _MANY = lazy.compile(
 )
 """A noun in the singular names one; and columns that say how many there are."""
 _BEGAN = lazy.compile(r"(?i)\b(?:start\w*|began|begun|begin\w*|submitted|launched)(?: (?:at|on))? ?:? ?$")
+_SET_IN = lazy.compile(
+    r"(?i)\b(?:started|began|begins|starts) to [a-z]+(?: [a-z]+)? (?:at|on) $|\b(?:set in|first (?:seen|printed|came|raised|throttled|hit))(?: at| on) $"
+)
 _ENDED = lazy.compile(r"(?i)\b(?:end|ended|ends|ending|finished|stopped|died|over)(?: (?:at|on))? ?:? ?$")
 _OF_BEGIN, _OF_END = (
     lazy.compile(r"start|begin|began|submit|eligible"),
@@ -382,6 +385,11 @@ def _timed(cell: CellValue, ahead: str, ledger: Ledger) -> str:
     for word, wrong, right in ((_JOB_BEGAN, _NO_BEGIN, _OF_BEGIN), (_ENDED, _NO_END, _OF_END)):
         if (found := word.search(ahead)) and wrong.search(name) and not right.search(name):
             return found[0].strip()
+    at = re.match(r"last_|until_", name)
+    if at and (found := _BEGAN.search(ahead) or _SET_IN.search(ahead)):
+        others = [held(ledger, cell, f"{n}_ts") for n in ("first", "begin", "since", "start")]
+        if any(v is not None and v != cell.value for v in others):
+            return found[0].strip()  # the last of several moments
     for word, wrong, right in ((_BEGAN, _OF_END, _OF_BEGIN), (_ENDED, _OF_BEGIN, _OF_END)):
         if (found := word.search(ahead)) and wrong.search(name) and not right.search(name):
             return found[0].strip()
