@@ -77,6 +77,8 @@ _NOT_SO = lazy.compile(r"(?i)\bnot [a-z]+")
 _EXCEPTION = lazy.compile(r"[\w.]+(?:Error|Exception|Interrupt|Exit|Warning)")
 """What a class of Python is called that is raised."""
 _LIST = lazy.compile(r"_list$|^all_|host$")
+_CALLED = lazy.compile(r"file|work_dir|(?:stdout|stderr)_path")
+"""Columns of how a file is called."""
 _OTHERS_OWN = stems("node host machine user owner partition signal state")
 """What one of several has beside its own name: that two ranks differ says nothing of their nodes."""
 _OF_TIME = lazy.compile(r"(?i)\bout of time\b")
@@ -211,7 +213,7 @@ class Backing:
                 said += [cell.column, telling(cell.doc, text=isinstance(cell.value, str))]
                 said += [COLUMN_WORDS[p] for p in cell.column.lower().split("_") if p in COLUMN_WORDS]
             said += _measure(evidence)
-            said += self._row(evidence, cell.row)
+            said += self._row(evidence, cell.row, cell.column)
         known = set(stems(" ".join(said)))
         if "finit" in known:
             known |= {"nan", "inf", "infinit"}
@@ -254,16 +256,23 @@ class Backing:
         return {
             w
             for cell in self._cells(refs)
-            for said in self._row(self.ledger.get(cell.id), cell.row)
+            for said in self._row(self.ledger.get(cell.id), cell.row, cell.column)
             for w in re.findall(r"[A-Z]{2,}(?:_[A-Z]+)*", said)
         }
 
-    def _row(self, evidence: Evidence, row: int) -> list[str]:
+    def _row(self, evidence: Evidence, row: int, column: str) -> list[str]:
+        """What a row says in words to one who cites a column of it; a file's name is somebody's, and says what it is called."""
         said: list[str] = []
         for c in evidence.columns:
             value = evidence.value(c.name, row)
             said += ["completed finished"] if c.name == "done" and value == 1 else []
-            if isinstance(value, str) and c.name != "origin" and self.ledger.is_shown(evidence.id, row, c.name):
+            told = c.name == column or not _CALLED.fullmatch(c.name)
+            if (
+                isinstance(value, str)
+                and told
+                and c.name != "origin"
+                and self.ledger.is_shown(evidence.id, row, c.name)
+            ):
                 said.append(value[:4000])
                 said += [MEANS[w] for w in re.split(r"[^A-Z_]+", value) if w in MEANS]
                 said.append(ALSO_SAID.get(value, ""))
