@@ -119,7 +119,7 @@ class Backing:
             found["the bare reference"] = None  # beside "who broke it?" a name alone is an accusation
         if ref := denied(text, self.ledger):
             found[f"the denial of [[{ref}]]"] = None
-        if ref := unsaid(text, self.ledger):
+        if ref := unsaid(whole, self.ledger):
             found[f"the time [[{ref}]] of something that it is not the time of"] = None
         if ref := beside_edge(text, self.ledger):
             found[f"the moment of [[{ref}]], which is of another one or of the whole,"] = None

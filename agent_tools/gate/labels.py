@@ -67,6 +67,7 @@ _THE_OF = lazy.compile(r"(?i)\b(?:the|its) ([a-z]+) of $")
 _ENDED_AT = lazy.compile(
     r"(?i)\b(?:job|run|training|it|attempt|but|and) (?:stopped|ended|finished|halted|died|crashed|hung|failed|was killed) (?:at|in|with) step $"
 )
+_GOT = lazy.compile(r"(?i)\b(?:reached|reaches|got to|came to|went to|ran to|trained to) step $")
 _OTHER_STEP = lazy.compile(r"^(?:best|lowest|highest|min|max|first|asked|total)_steps?$")
 _HOLDS = lazy.compile(
     r"(?i)\b(?:holds?|held|uses?|used|occup\w+|runs? (?:on|with)|ran (?:on|with)|running (?:on|with)|has|had|took|got|was given|received|using) (?:all )?$"
@@ -329,8 +330,10 @@ def _changed(cell: CellValue, ahead: str) -> str:
 
 
 def _saved(cell: CellValue, ahead: str, ledger: Ledger) -> str:
-    """The step of a save, or one of another place than the last, told as the one at which a run ended."""
+    """The step of a save, or one of another place than the last, told as the one at which a run ended, or that it reached by itself."""
     save = cell.column == "step" and ledger.get(cell.id).query == "checkpoints"
+    if save and held(ledger, cell, "name") in ("resumed", "loaded", "loading") and (got := _GOT.search(ahead)):
+        return got[0].strip()
     other = _OTHER_STEP.match(cell.column) and held(ledger, cell, "last_step") != cell.value
     found = _ENDED_AT.search(ahead) if save or other else None
     return found[0].strip() if found else ""

@@ -21,7 +21,8 @@ _ALSO: dict[str, str] = {
     "since": "from since went was",
     "first": "from since start started began",
     "end": "end ended ends finish finished stop stopped over died exit exited fail failed fails complete completed crash crashed killed"
-    " cancelled terminated to until ran",
+    " cancelled terminated to until ran back",
+    "event": "back",
     "last": "to until",
     "until": "to until",
     "submit": "submit submitted queued",

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_tools.evidence import CellValue, Evidence, Ledger
+from agent_tools.gate.again import again
 from agent_tools.gate.clauses import SUBJECTS, Clause, clauses
 from agent_tools.gate.edges import of_own_end
 from agent_tools.gate.extent import extended
@@ -119,6 +120,7 @@ def borne_out(text: str, ledger: Ledger) -> list[tuple[int, int]]:
             *parted(clause),
             *extended(clause, said[:i], ledger),
             *neither(clause, ledger),
+            *again(clause, ledger),
             *alike(clause, ledger),
             *(span for span, so in longer(clause, ledger) if so),
         ]

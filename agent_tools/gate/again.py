@@ -1,0 +1,134 @@
+"""What came again, went back, came before or is over: each is held against the rows' attempts, states and times.
+
+The rerun waited [[E5:1.wait_s]].                             the row is of a later attempt than the first
+The job was sent back to the queue at [[E5.end_ts]].          the end of an attempt that another one followed
+An earlier job, [[E9:2.job_id]], ended as [[E9:2.state]].     its row began before that of the job that was asked about
+Node [[E3.node]] is no longer down.                           the row of that state says that it has ended
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.gate.clauses import Clause, held, size
+from agent_tools.gate.order import TS, is_time
+from agent_tools.gate.vocabulary import MEANS
+from store import lazy
+from store.result import Cell
+
+_RERUN = lazy.compile(r"(?i)\b(?P<w>re-?run)\b(?!s)")
+_BACK = lazy.compile(r"(?i)\b(?P<w>(?:sent|put|went|returned) back (?:in)?to the queue)\b")
+_CUT = lazy.compile(r"(?i)[,;:]|\b(?:and|but|while|whereas|than|against|after|before|until)\b")
+_FIRST = lazy.compile(r"(?i)\b(?:first|earlier|previous|initial|original)\b")
+_DENIED = lazy.compile(r"(?i)\b(?:no|not|never|none|neither|nor|without|cannot)\b|n['’]t\b")
+_OTHER_JOB = lazy.compile(
+    r"(?i)\b(?:an?|the|one|its|another) (?P<w>(?P<early>earlier|previous)|later|subsequent) (?:job|run)\b(?! of (?:this|the same) job)"
+)
+_NO_LONGER = lazy.compile(r"(?i)\b(?:is|are|was) (?P<w>no longer) (?:in (?:the )?state )?(?P<s>[a-z]+)\b")
+_LIVES = frozenset({"job_attempts", "job_overview", "find_jobs"})
+
+
+def again(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
+    """Where in a clause such words stand that the rows beside them bear out."""
+    if _DENIED.search(clause.own.replace("no longer", "").replace("No longer", "")):
+        return []
+    return [
+        *_reruns(clause, ledger),
+        *_sent_back(clause, ledger),
+        *_other_jobs(clause, ledger),
+        *_no_longer(clause, ledger),
+    ]
+
+
+def _reruns(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`the rerun`: all that is told of it, up to what the clause turns to next, is of a later attempt than the first."""
+    own = clause.own
+    for m in _RERUN.finditer(own):
+        cut = _CUT.search(own, m.end())
+        end = cut.start() if cut else len(own)
+        begin = max((c.end() for c in _CUT.finditer(own, 0, m.start())), default=0)
+        cells = [c for g in clause.groups if begin <= g.start < end for c in g.cells]
+        if cells and not _FIRST.search(own[begin:end]) and all(_of_rerun(c, ledger) for c in cells):
+            yield m.span("w")
+
+
+def _of_rerun(cell: CellValue, ledger: Ledger) -> bool:
+    """Whether a cell is of an attempt that came after the first, by its row's number or by a time of its row."""
+    number = held(ledger, cell, "attempt")
+    if isinstance(number, int):
+        return number > 1
+    evidence = ledger.get(cell.id)
+    job = str(held(ledger, cell, "job_id") or evidence.params.get("job_id") or "")
+    of = _attempts(job, ledger)
+    own = [n for c in evidence.columns if TS.fullmatch(c.name) and not c.name.startswith("earlier_") for n in [c.name]]
+    times = [t for n in own if isinstance(t := size(evidence.value(n, cell.row)), str)]
+    lives = [(n, life) for n, life in of.items() if n > 1]
+    return bool(times) and all(any(a <= t <= b for _, (a, b) in lives) for t in times)
+
+
+def _attempts(job: str, ledger: Ledger) -> dict[int, tuple[str, str]]:
+    """When each attempt of a job began and ended, by its number."""
+    found: dict[int, tuple[str, str]] = {}
+    for evidence in ledger.all():
+        if evidence.query not in _LIVES:
+            continue
+        for row in evidence.dicts():
+            whose = str(row.get("job_id") or evidence.params.get("job_id") or "")
+            number, begin, end = row.get("attempt"), row.get("start_ts"), row.get("end_ts")
+            if whose == job and isinstance(number, int) and begin and end:
+                found[number] = str(begin), str(end)
+    return found
+
+
+def _sent_back(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`sent back to the queue`: an attempt of that job has a later one, and each time that is told is that attempt's end."""
+    said = list(_BACK.finditer(clause.own))
+    cells = [c for g in clause.groups for c in g.cells]
+    if not said or not cells:
+        return
+    jobs = {str(held(ledger, c, "job_id") or ledger.get(c.id).params.get("job_id") or "") for c in cells}
+    lives = _attempts(next(iter(jobs)), ledger) if len(jobs) == 1 else {}
+    ends = {end for number, (_, end) in lives.items() if any(n > number for n in lives)}
+    if ends and all(str(c.value) in ends for c in cells if is_time(c)):
+        yield from (m.span("w") for m in said)
+
+
+def _other_jobs(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`an earlier job, *`: by its row's start beside that of the job that was asked about."""
+    for m in _OTHER_JOB.finditer(clause.own):
+        behind = [g for g in clause.groups if g.start >= m.end() and g.column == "job_id"][:1]
+        for cell in (c for g in behind for c in g.cells):
+            evidence = ledger.get(cell.id)
+            if (
+                "same_job" not in {c.name for c in evidence.columns}
+                or evidence.value("same_job", cell.row) is not False
+            ):
+                return
+            rows = range(len(evidence.rows))
+            own = [_start(evidence.value("start_ts", r)) for r in rows if evidence.value("same_job", r) is True]
+            start = _start(evidence.value("start_ts", cell.row))
+            if not own or not start or not all(own):
+                return
+            if not (start < min(own) if m["early"] else start > max(own)):
+                return
+        if behind:
+            yield m.span("w")
+
+
+def _start(value: Cell) -> str:
+    return str(value) if isinstance(size(value), str) else ""
+
+
+def _no_longer(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`no longer down`: the row has that state, and says that it is over."""
+    for m in _NO_LONGER.finditer(clause.own):
+        cells: Sequence[CellValue] = [c for g in clause.groups if g.end <= m.start() for c in g.cells]
+        rows = {(c.id, c.row) for c in cells}
+        if len(rows) != 1:
+            continue
+        state, still = held(ledger, cells[0], "state"), held(ledger, cells[0], "still")
+        means = f"{state} {MEANS.get(str(state), '')}".lower().split()
+        if still is False and m["s"].lower() in means:
+            yield m.span("w")
+            yield m.span("s")
