@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, held, size
+from agent_tools.gate.courses import courses
 from agent_tools.gate.order import TS, is_time
 from agent_tools.gate.vocabulary import MEANS
 from store import lazy
@@ -30,7 +31,7 @@ _LIVES = frozenset({"job_attempts", "job_overview", "find_jobs"})
 
 
 def again(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
-    """Where in a clause such words stand that the rows beside them bear out."""
+    """Where in a clause such words, and those of where a figure went, stand that the rows beside them bear out."""
     if _DENIED.search(clause.own.replace("no longer", "").replace("No longer", "")):
         return []
     return [
@@ -38,6 +39,7 @@ def again(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
         *_sent_back(clause, ledger),
         *_other_jobs(clause, ledger),
         *_no_longer(clause, ledger),
+        *courses(clause, ledger),
     ]
 
 

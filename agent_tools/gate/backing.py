@@ -188,7 +188,9 @@ class Backing:
                 and not spoken_of(word, seen)
             ):
                 behind = rf"|\*\W* (?:\w+ )?{low}\b" if low.endswith("ed") else ""
-                known = bool(re.search(rf"(?i)\b{low} (?:only )?\*{behind}", plain))  # "requeued 0 times"
+                known = bool(
+                    re.search(rf"(?i)\b{low} (?:the (?:job|run) |it )?(?:only )?\*{behind}", plain)
+                )  # "requeued 0 times"
             else:
                 known = (
                     low.removesuffix("'s") in NEUTRAL

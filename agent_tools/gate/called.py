@@ -85,6 +85,18 @@ _MEASURES: tuple[tuple[str, re.Pattern[str]], ...] = (
 _OF_MEASURE = lazy.compile(
     rf"(?i)\b(?:the|its|a|an|training|final) (?P<noun>{'|'.join(n for n, _ in _MEASURES)})\b[^,;:.(){HOLE}]{{0,28}} $"
 )
+_ENDED_SO = lazy.compile(
+    r"(?i)\b(?:ended|ends|failed|stopped|finished|completed|crashed|died|exited|killed|cancelled|canceled|preempted|over)\b[^,;:.]{0,40}$"
+)
+_AFTER_START = lazy.compile(
+    r"(?i) after (?:(?:its|the|their) (?:job's |run's |attempt's )?(?:start|beginning|launch)\b|(?:it|the job|the run) (?:had )?(?:started|begun|began|been started)\b)"
+)
+_DONE_TO = lazy.compile(r"(?i)\b([a-z]{3,}ed) (?:the|its|this|that) (?:job|run|training|attempt) $")
+_ENDED_AT = lazy.compile(
+    r"(?i)\b(?:job|run|training|it|attempt|but|and) (?:stopped|ended|finished|halted|died|crashed|hung|failed|was killed) (?:at|in|with) step $"
+)
+_GOT = lazy.compile(r"(?i)\b(?:reached|reaches|got to|came to|went to|ran to|trained to) step $")
+_OTHER_STEP = lazy.compile(r"^(?:best|lowest|highest|min|max|first|asked|total)_steps?$")
 _IS_NOW = lazy.compile(
     r"(?i)\b(?:is|are)(?: (?:now|still|currently|presently|again|yet|today|in|marked|as|reported|listed))* $|\b(?:remains?|stays?|continues? to be)(?: (?:in|as|marked))? $"
 )
@@ -204,3 +216,25 @@ def _of_text(cell: CellValue, ahead: str, behind: str, ledger: Ledger) -> str:
             if (found := place.search(ahead)) and not of.search(cell.column.lower()):
                 return found[0].strip()
     return ""
+
+
+def since_start(cell: CellValue, ahead: str, behind: str) -> bool:
+    """Whether a running time is told as what it is: how long after its start a job ended."""
+    ran = re.match(r"(?:elapsed|lived)_", cell.column)
+    return bool(ran and _ENDED_SO.search(ahead) and _AFTER_START.match(behind))
+
+
+def done_to(cell: CellValue, ahead: str, behind: str) -> bool:
+    """Whether a count is told as how often its own verb was done to something: `restarted the job * times`."""
+    found = _DONE_TO.search(ahead) if re.match(r" times?\b", behind) else None
+    return found is not None and stem(found[1]) in stems(cell.column)
+
+
+def saved_at(cell: CellValue, ahead: str, ledger: Ledger) -> str:
+    """The step of a save, or one of another place than the last, told as the one at which a run ended, or that it reached by itself."""
+    save = cell.column == "step" and ledger.get(cell.id).query == "checkpoints"
+    if save and held(ledger, cell, "name") in ("resumed", "loaded", "loading") and (got := _GOT.search(ahead)):
+        return got[0].strip()
+    other = _OTHER_STEP.match(cell.column) and held(ledger, cell, "last_step") != cell.value
+    found = _ENDED_AT.search(ahead) if save or other else None
+    return found[0].strip() if found else ""

@@ -6,13 +6,16 @@ responsible (the network, the storage, a user) has to be spoken of by what it ci
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.facts.pending import reason
 from agent_tools.families.base import Assessment
+from agent_tools.formats import unit_of
 from agent_tools.gate.blame import BLAMES, BREAKS, blamed, blames_hardware, calls_broken, own_words
 from agent_tools.gate.clauses import Clause, clauses, held
+from agent_tools.gate.courses import FALLS, without_falls
 from agent_tools.gate.denials import refused
 from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
 from agent_tools.gate.machines import of_machine, outside
@@ -52,10 +55,24 @@ _REASON_BEHIND = lazy.compile(
     r"(?i)\b(?:because|due to|owing to|thanks to|caused by|explained by|killed by|triggered by|results? of|result(?:s|ed)? from|fault of)\b"
 )
 """On which side of a word of cause its reason stands."""
+_SPAN = lazy.compile(r"\[\[([^\]]*)\]\](?= (?:after|before|into|later|earlier)\b)")
 _DOES = lazy.compile(
     rf"(?i)(?<={HOLE}) (?:has |had )?(?:ended|stopped|broke|crashed|froze|hung) (?=the|this|that|its|{HOLE})"
 )
 """Behind the one that did it."""
+_MEASURED = lazy.compile(r"(?:^|_)(?:loss|grad|learning|lr|norm)(?:_|$)")
+"""Columns of what training measured: what ended a job explains none of them."""
+_TOLD = lazy.compile(
+    r"(?i)\b(?:the|its) (?:exception|error)(?:['’]s)? (?:root )?cause (?:is|was|being) \"?\[\[[^\]]*\.cause_name\]\]"
+    r"|\bthe (?:root )?cause of (?:the|this|that) (?:exception|error)(?: \"?\[\[[^\]]*\.name\]\]\"?)? (?:is|was) \"?\[\[[^\]]*\.cause_name\]\]"
+    r"|\bthe reason (?:that (?:is|was) )?(?:given|noted|recorded|stated|set|entered) for (?:the )?(?:node|state of (?:the )?node) \[\[[^\]]*\.node\]\] (?:is|was) \"?\[\[[^\]]*\.reason\]\]"
+)
+"""What Python chained an exception to, and what somebody wrote down about a node: told as what the columns are."""
+_CAUSE_OF = lazy.compile(
+    r"(?i)(?:\b(?:exception|error)(?:['’]s)? (?:root )?cause|\bcause of (?:the|this|that) (?:exception|error)(?: \"?\[\[[^\]]*\]\]\"?)?)"
+    r" (?:is|was|being) \"?\[\[[^\]]*\.(?!cause_)\w+\]\]"
+)
+"""Another cell told as what Python chained an exception to."""
 _NO_REASON = lazy.compile(r"(?i)\bexplain|\bcause\b")
 """What a finding says of cells that it denies to be a reason: wrappers, which "explain none"."""
 _ENDED_SO = lazy.compile(r"(?i)node|time.?limit|deadline|memory|exit|signal|preempt|launch|requeue|system")
@@ -78,7 +95,7 @@ _THINGS = lazy.compile(
 
 def states_cause(text: str) -> bool:
     """Does the text say why something happened, in its own words?"""
-    words = own_words(text)
+    words = without_falls(own_words(text))
     return bool(_CAUSAL.search(words) or _ACTS.search(words))
 
 
@@ -89,7 +106,8 @@ def things(text: str) -> list[str]:
 
 def without_causes(text: str) -> str:
     """The text without the words that make it a cause: whether it may state one is for `Stand` to say."""
-    return _CAUSAL.sub(" ", text)
+    held = [m.span() for m in FALLS.finditer(text)]
+    return _CAUSAL.sub(lambda m: m[0] if any(a <= m.start() < b for a, b in held) else " ", text)
 
 
 class Stand:
@@ -108,7 +126,26 @@ class Stand:
 
     def causal(self, text: str) -> bool:
         """Does the text state a cause that nothing it cites states?"""
-        return states_cause(text) and not self._states(text)
+        if _CAUSE_OF.search(text):
+            return True
+        if (told := _TOLD.search(text)) and self._of_one_row(told[0]):
+            text = _TOLD.sub(" ", text)
+        return states_cause(self._undated(text)) and not self._states(text)
+
+    def _of_one_row(self, text: str) -> bool:
+        """Whether all that a piece of a text cites is of one row."""
+        return len({parse(ref)[:2] for ref in cited([text])}) == 1
+
+    def _undated(self, text: str) -> str:
+        """The text without spans of time behind a verb: `Job * ended * after its start` says nothing that did something to another."""
+
+        def span(m: re.Match[str]) -> str:
+            try:
+                return "~" if unit_of(resolve(m[1], self.ledger)) in ("s", "min", "h") else m[0]
+            except BadReference:
+                return m[0]
+
+        return _SPAN.sub(span, text)
 
     def blames(self, text: str) -> bool:
         """Does the text blame hardware without a verdict that does?"""
@@ -142,6 +179,10 @@ class Stand:
         vocabulary = " ".join([*words, *(self._said(ref) for ref in refs)]).lower()
         return all(thing[:5] in vocabulary for thing in things(_TELLER.sub(" ", text)))
 
+    def _is_cause(self, cell: CellValue) -> bool:
+        """Whether a finding that states a cause rests on a cell."""
+        return any(cell.ref in refs for _, refs in self._causes)
+
     def _chain(self, text: str) -> bool:
         """Whether every cause that a text states is what Python chained an exception to."""
         found = [chained(*sides) for c in clauses(text, self.ledger) if (sides := _sides(c))]
@@ -173,10 +214,12 @@ class Stand:
                 continue
             if any((c.id, c.row) in self._no_reason for c in reasons):
                 return False
+            if any(_MEASURED.search(c.column) and not self._is_cause(c) for c in explained):
+                return False
             if len({job for c in (*reasons, *explained) if (job := self._job(c))}) > 1:
                 return False
             vouched = any(c.column in CAUSES for c in (*reasons, *explained))
-            if reasons and not vouched and not any(c.ref in refs for c in reasons for _, refs in self._causes):
+            if reasons and not vouched and not any(map(self._is_cause, reasons)):
                 return False
             if {c.column for c in reasons} & {c.column for c in explained}:
                 return False

@@ -10,7 +10,7 @@ import re
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.facts.ending import FAILED_STATES
 from agent_tools.formats import unit_of
-from agent_tools.gate.called import miscalled
+from agent_tools.gate.called import done_to, miscalled, saved_at, since_start
 from agent_tools.gate.clauses import SUBJECTS, TIME, held
 from agent_tools.gate.grounds import OFTEN
 from agent_tools.gate.words import spoken_of, stem, stems
@@ -64,11 +64,6 @@ _TRIED = lazy.compile(
 _OF_IT = lazy.compile(r"(?i)\s+(?:out )?of (?:the |its )?")
 """Between a part and its whole."""
 _THE_OF = lazy.compile(r"(?i)\b(?:the|its) ([a-z]+) of $")
-_ENDED_AT = lazy.compile(
-    r"(?i)\b(?:job|run|training|it|attempt|but|and) (?:stopped|ended|finished|halted|died|crashed|hung|failed|was killed) (?:at|in|with) step $"
-)
-_GOT = lazy.compile(r"(?i)\b(?:reached|reaches|got to|came to|went to|ran to|trained to) step $")
-_OTHER_STEP = lazy.compile(r"^(?:best|lowest|highest|min|max|first|asked|total)_steps?$")
 _HOLDS = lazy.compile(
     r"(?i)\b(?:holds?|held|uses?|used|occup\w+|runs? (?:on|with)|ran (?:on|with)|running (?:on|with)|has|had|took|got|was given|received|using) (?:all )?$"
 )
@@ -215,7 +210,7 @@ def mislabelled(text: str, ledger: Ledger) -> str:
                 or _lasted(cell, ahead)
                 or _changed(cell, ahead)
                 or _predicated(cell, ahead, behind, part, ledger)
-                or _saved(cell, ahead, ledger)
+                or saved_at(cell, ahead, ledger)
             )
         if wrong:
             about = f" ({cell.doc})" if cell.doc else ""
@@ -226,7 +221,7 @@ def mislabelled(text: str, ledger: Ledger) -> str:
 def _named(cell: CellValue, ahead: str, behind: str) -> str:
     said = f"{cell.column} {_DENIED.sub('', cell.doc)}".lower()
     number = isinstance(cell.value, (int, float)) and not isinstance(cell.value, bool)
-    if number and (own := _BEHIND.match(behind)) and _is(own[1], said):
+    if number and (((own := _BEHIND.match(behind)) and _is(own[1], said)) or done_to(cell, ahead, behind)):
         return ""
     found = _AHEAD.search(ahead)
     if number and found and _MANY.search(f"{cell.column} {cell.doc}") and (one := _ONE.search(ahead)):
@@ -298,7 +293,11 @@ def _used(cell: CellValue, ahead: str, behind: str) -> str:
     asked = asked and not (unit_of(cell) == "ratio" and _OF_LIMIT.match(behind))
     if asked and (found := _USED.search(ahead) or _USED_UP.match(behind)):
         return found[0].strip()
-    if unit_of(cell) in ("s", "min", "h") and (found := _BESIDE_EDGE.match(behind)):
+    if (
+        unit_of(cell) in ("s", "min", "h")
+        and not since_start(cell, ahead, behind)
+        and (found := _BESIDE_EDGE.match(behind))
+    ):
         other = next(columns for edge, columns in _NOT_FROM if edge.match(found[0]))
         at_end = re.search(r"(?i)end(?:ed)?$", found[0].strip()) is not None
         told = re.search(_TO_END if at_end else _TO_START, said)
@@ -327,16 +326,6 @@ def _changed(cell: CellValue, ahead: str) -> str:
     """A value that is told as how much it changed: `rose by [[E8.last_value]]`."""
     found = _BY_HOW_MUCH.search(ahead)
     return found[0].strip() if found and not _CHANGE.search(f"{cell.column} {cell.doc}".lower()) else ""
-
-
-def _saved(cell: CellValue, ahead: str, ledger: Ledger) -> str:
-    """The step of a save, or one of another place than the last, told as the one at which a run ended, or that it reached by itself."""
-    save = cell.column == "step" and ledger.get(cell.id).query == "checkpoints"
-    if save and held(ledger, cell, "name") in ("resumed", "loaded", "loading") and (got := _GOT.search(ahead)):
-        return got[0].strip()
-    other = _OTHER_STEP.match(cell.column) and held(ledger, cell, "last_step") != cell.value
-    found = _ENDED_AT.search(ahead) if save or other else None
-    return found[0].strip() if found else ""
 
 
 def _predicated(cell: CellValue, ahead: str, behind: str, part: frozenset[str], ledger: Ledger) -> str:

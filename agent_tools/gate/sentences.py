@@ -15,12 +15,15 @@ from agent_tools.formats import format_cell, unit_of
 from agent_tools.gate import figures
 from agent_tools.gate.agreement import disagreement
 from agent_tools.gate.blame import reaches
+from agent_tools.gate.called import done_to
+from agent_tools.gate.clauses import held
 from agent_tools.gate.english import english
 from agent_tools.gate.grounds import Grounds
 from agent_tools.gate.labels import mislabelled
 from agent_tools.gate.naming import unnamed
 from agent_tools.gate.quantities import borne_out
 from agent_tools.gate.rest import of_another
+from agent_tools.gate.vocabulary import MEANS
 from agent_tools.questions.meanings import known
 from agent_tools.references import BadReference, Mark, marks, masked, resolve
 from agent_tools.untrusted import clean
@@ -231,8 +234,12 @@ def _label(done: Checked, mark: Mark, cell: CellValue, grounds: Grounds) -> None
         before = []  # "the first rank to end was ...": a verb, and no measure's name
     if len(before) == 1 and before[0].endswith("ed") and ahead and done.text[: ahead.start(1)].endswith("]] "):
         before = []  # "GPU [[...]] used [[...]]"
+    if done_to(cell, done.text[: mark.start], done.text[mark.end :]):
+        before = []  # "restarted the job [[...]] times"
     after = behind[1].split() if behind else []
     phrases = [before[-n:] for n in (3, 2, 1) if len(before) >= n] + [after[:n] for n in (3, 2, 1) if len(after) >= n]
+    meant = MEANS.get(str(held(grounds.ledger, cell, "state")), "").split()  # "* jobs failed" of the failed ones
+    phrases = [p for p in phrases if not {w.lower() for w in p} <= {*meant}]
     if other := grounds.mislabelled(cell, phrases):
         done.problems.append(
             f"[[{mark.ref}]] is {cell.column}{f' ({cell.doc})' if cell.doc else ''}, but the words beside it name "

@@ -112,7 +112,7 @@ COLUMN_WORDS: dict[str, str] = {
     "free": "left",
     "after": "followed follows",
     "memory": "asks asked requested",
-    "reason": "gives gave given",
+    "reason": "gives gave given noted stated entered",
 }
 """What parts of columns' names say in other words."""
 

@@ -1,0 +1,87 @@
+"""Where did a figure go? `The loss fell to *` names one figure, and the row has the other: where it came from.
+
+    The loss fell to [[E7.last_loss]].                                 the row's first loss is higher
+    The clock dropped to [[E8.sm_clock_throttled_mhz]] against [[E8.sm_clock_free_mhz]] otherwise.      two of one row
+
+To fall to somebody is to be lost to him, and states a cause; a measure that falls to a figure states none.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.formats import unit_of
+from agent_tools.gate.clauses import Clause, held, size
+from agent_tools.references import HOLE
+from store import lazy
+
+_MEASURE = (
+    r"(?:loss(?:es)?|norm|rate|gradient|temperature|clocks?|power|throughput|speed|pace|usage|activity|memory|utili[sz]ation|perplexity|accuracy"
+    r"|share)"
+)
+_DOWN = (
+    r"(?:fell|fallen|falls|falling|dropped|drops|declined|decreased|sank|sunk|went down|gone down|came down|come down)"
+)
+_UP = r"(?:rose|risen|rises|rising|climbed|climbs|grew|grown|increased|went up|gone up|jumped)"
+_GOES = lazy.compile(
+    rf"(?i)\b{_MEASURE}\b[^,;:.{HOLE}]{{0,40}}?\b(?P<w>(?P<down>{_DOWN})|{_UP}) (?:as low as |as high as |back |up |down )?(?:to )(?:only |just |about )?(?={HOLE})"
+)
+FALLS = lazy.compile(
+    rf"(?i)(\b{_MEASURE}\b[^,;:.*{HOLE}]{{0,40}}?)\b(?:fell to)(?= (?:only |just |about )?(?:[*{HOLE}\[]|\s|[.,;]|$))"
+)
+"""A measure that falls to a figure: no cause."""
+_WHICH = lazy.compile(r"^(?P<e>last|end|min|lowest|best|max|highest)_(?P<what>\w+)$")
+_LOW, _HIGH = frozenset({"last", "end", "min", "lowest", "best"}), frozenset({"last", "end", "max", "highest"})
+_SPOILT = ("nan_losses", "nan_grads", "bad_points", "trailing_bad")
+"""Columns of how many reports were no figures: where there were some, a last figure says nothing of the way."""
+_AGAINST = lazy.compile(
+    r"(?i)^[^.;:]{0,40}?,? (?:against|from|compared (?:to|with)|instead of|down from|up from) (?:about )?$"
+)
+_DENIED = lazy.compile(r"(?i)\b(?:no|not|never|neither|nor|without|cannot)\b|n['’]t\b")
+
+
+def courses(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
+    """Where in a clause a figure is told to have gone to what the row bears out, by where it came from."""
+    found: list[tuple[int, int]] = []
+    own = clause.own
+    if _DENIED.search(own):
+        return found
+    for m in _GOES.finditer(own):
+        at = next((i for i, g in enumerate(clause.groups) if g.start == m.end()), None)
+        if at is None or len(clause.groups[at].cells) != 1:
+            continue
+        cell = clause.groups[at].cells[0]
+        behind = clause.groups[at + 1] if at + 1 < len(clause.groups) else None
+        other: CellValue | None = None
+        if behind and len(behind.cells) == 1 and _AGAINST.fullmatch(own[clause.groups[at].end : behind.start]):
+            other = behind.cells[0]
+        begin = size(other.value) if other is not None and _akin(cell, other) else _begin(cell, bool(m["down"]), ledger)
+        value = size(cell.value)
+        if isinstance(begin, float) and isinstance(value, float) and (value < begin if m["down"] else value > begin):
+            found.append(m.span("w"))
+    return found
+
+
+def _akin(a: CellValue, b: CellValue) -> bool:
+    """Whether two figures are one measure's of one row: of one unit, in names that begin and end alike."""
+    first, second = a.column.split("_"), b.column.split("_")
+    alike = first[0] == second[0] and first[-1] == second[-1] and len(first) == len(second)
+    return (a.id, a.row) == (b.id, b.row) and alike and unit_of(a) == unit_of(b) and a.column != b.column
+
+
+def _begin(cell: CellValue, down: bool, ledger: Ledger) -> float | None:
+    """Where the row says that a figure came from; None where it does not, or where not all that was reported were figures."""
+    which = _WHICH.match(cell.column)
+    if which is None or which["e"] not in (_LOW if down else _HIGH):
+        return None
+    if which["e"] not in ("max", "highest") and any(held(ledger, cell, n) for n in _SPOILT):
+        return None
+    names = ("start", "first") if which["e"] == "end" else ("first", "start")
+    values = [size(held(ledger, cell, f"{n}_{which['what']}")) for n in names]
+    return next((v for v in values if isinstance(v, float)), None)
+
+
+def without_falls(text: str) -> str:
+    """The text without the `fell to` of a measure, which states no cause."""
+    return FALLS.sub(lambda m: re.sub(r"\S", "~", m[0]), text)
