@@ -69,7 +69,7 @@ def posed(case: CaseId, settings: Settings) -> Generator[Ready]:
                 yield ready
         else:
             _, plan, _ = made(case)
-            with Reader(lake(plan, folder), threads=ONE_THREAD) as reader:
+            with Reader(lake(plan, folder), threads=ONE_THREAD, settled=True) as reader:
                 yield reader, plan.job_id
 
 

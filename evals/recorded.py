@@ -59,7 +59,7 @@ def imported(path: Path, job: str | None = None, *, threads: int = 2) -> Generat
 
     with tempfile.TemporaryDirectory(prefix="inquest-", dir=scratch()) as folder:
         import_paths([path], Path(folder), durable=False)
-        with Reader(Path(folder), threads=threads) as reader:
+        with Reader(Path(folder), threads=threads, settled=True) as reader:
             found = candidates(reader)
             chosen = job or getattr(meant(found, one_file=path.is_file()), "job_id", None)
             if chosen is None and not found:

@@ -108,7 +108,7 @@ def _imported(
     notes = _left_out(report)
     if not any(sum(n for t, n in f.rows.items() if t != "source_health") or _silent(f) for f in report.files):
         raise Failure(_nothing(path, report))
-    with Reader(folder) as reader:
+    with Reader(folder, settled=True) as reader:
         chosen = _chosen(reader, path, job)
         yield Found(reader, chosen, f"{report.zone} ({report.zone_known})", notes)
 

@@ -41,8 +41,10 @@ class Reader:
         threads: int = 2,
         timeout_s: float = 30.0,
         prune: bool = True,
+        settled: bool = False,
     ) -> None:
-        """Raises StoreError when there is no lake. `prune=False` opens every segment of a table, for tests."""
+        """Raises StoreError when there is no lake. `prune=False` opens every segment of a table, for tests. `settled` says
+        that nobody writes the lake any more: what it holds is looked up once, and not for every question."""
         self.lake = Lake.of(lake)
         self.lake.check()
         self._timeout_s = timeout_s
@@ -51,7 +53,7 @@ class Reader:
         weakref.finalize(self, self._alarm.stop)
         self._overlay = Overlay(self.lake)
         weakref.finalize(self, self._overlay.close)
-        self.snapshots = Snapshots(self.lake, self._overlay)
+        self.snapshots = Snapshots(self.lake, self._overlay, settled=settled)
         self._busy = threading.Lock()
         settings: engine.Settings = {}
         if self.lake.throw_away:

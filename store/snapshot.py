@@ -91,10 +91,12 @@ class _Known(Generic[T]):
 class Snapshots:
     """Reads snapshots of a lake's tables and remembers manifests and records that cannot have changed."""
 
-    def __init__(self, lake: Lake, overlay: Overlay | None = None) -> None:
-        """With an overlay what waits to be taken in belongs to the picture."""
+    def __init__(self, lake: Lake, overlay: Overlay | None = None, *, settled: bool = False) -> None:
+        """With an overlay what waits to be taken in belongs to the picture. Of a lake that is `settled`, which nobody writes
+        any more, each picture is taken once."""
         self._lake = lake
         self._overlay = overlay
+        self._taken: dict[tuple[tuple[str, Window], ...], dict[str, Opened]] | None = {} if settled else None
         self._index: DayIndex | None = DayIndex(lake)
         self._manifests: dict[str, _Known[Manifest]] = {}
         self._records: dict[str, _Known[commits.Commit]] = {}
@@ -107,6 +109,14 @@ class Snapshots:
         One moment for all the tables: a batch is in all of them or in none.
         """
         windows = {t: (wanted or {}).get(t, EVERYTHING).of(t) for t in tables}
+        if self._taken is None:
+            return self._take(windows)
+        asked = tuple(windows.items())
+        if asked not in self._taken:
+            self._taken[asked] = self._take(windows)
+        return self._taken[asked]
+
+    def _take(self, windows: Mapping[str, Window]) -> dict[str, Opened]:
         names = list(windows)
         if self._overlay is None:
             return self._picture(windows)[0]
@@ -162,7 +172,7 @@ class Snapshots:
 
     def distrust(self) -> None:
         """Look at every manifest from now on: what the list of past days names is not there."""
-        self._index = None
+        self._index = self._taken = None
 
     def close(self) -> None:
         """Close what is open."""

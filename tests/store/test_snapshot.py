@@ -85,3 +85,14 @@ def test_a_question_opens_only_the_segments_of_its_job_node_and_time(tmp_path: P
     assert opened(start=at) == opened(end=at) == 6
     assert opened(start=at + 1) == opened(end=at - 1) == 0
     assert opened(start=at + 2 * DAY_US) == opened(end=at - 2 * DAY_US) == 0
+
+
+def test_of_a_settled_lake_each_picture_is_taken_once_and_anew_where_its_files_are_gone(lake: Lake) -> None:
+    settled, other = Snapshots(lake, settled=True), Snapshots(lake)
+    before = settled.take(TABLES)
+    Writer(lake).append([LogLine(node="n1", ts=T, text="later")], batch="later")
+    assert [len(s.take(TABLES)["log_line"]) for s in (settled, other)] == [2, 3]
+    assert settled.take(TABLES) == before
+    assert len(settled.take(["log_line"])["log_line"]) == 3, "that was not asked before"
+    settled.distrust()
+    assert len(settled.take(TABLES)["log_line"]) == 3
