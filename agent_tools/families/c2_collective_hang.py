@@ -20,7 +20,7 @@ from agent_tools.facts.held_up import (
     spinning,
     unlaunched,
 )
-from agent_tools.facts.stalls import STALLS, stalled_for_good, told, waited_at_store
+from agent_tools.facts.stalls import STALLS, TOLD, some_stand_still, stalled_for_good, stood_still, waited_at_store
 from agent_tools.facts.worked import worked_on
 from agent_tools.families.base import Assessment
 from agent_tools.families.hang_causes import rested_by_storage, why_they_stood
@@ -62,6 +62,7 @@ def assess(facts: Facts) -> Assessment:
     if not weak and under_way and not dead and not facts.of_role("application"):
         # A fabric that fails under a running job: where nothing else is told, it is what is known.
         weak = [r for r in events.one_of("name", "ib_error") if not facts.trained_past(r)]
+    gave_up = gave_up or stood_still(facts, events)
     waits = facts.table("nccl_waits") or facts.table("nccl_mismatch")
     frozen = [] if waits else _frozen(facts)
     if not gave_up and not weak and not raised and not frozen and not waits:
@@ -69,12 +70,8 @@ def assess(facts: Facts) -> Assessment:
     result = Assessment(CODE, "confirmed", confidence=0.91, attribution="undetermined")
     result.counterfactual = "Collectives timed out."
     stalled = bool(gave_up) and gave_up[0].text("name") in STALLS
-    if stalled:
-        told(gave_up[0], result)
-    elif gave_up and gave_up[0].text("name") == "silent_rank":
-        _no_heartbeat(gave_up[0], result)
-    elif gave_up:
-        _watchdog(gave_up[0], result)
+    if gave_up:
+        TOLD.get(gave_up[0].text("name"), _watchdog)(gave_up[0], result)
     elif waits:
         what = waits.rows[0]["collective"] if waits.rows[0].has("collective") else "a collective"
         result.headline = f"The ranks froze in {what} of the process group {waits.rows[0]['comm']}."
@@ -165,15 +162,6 @@ def _watchdog(row: RowView, result: Assessment) -> None:
         result.speaks_for.append(claim(f"The limit was {row['timeout_s']} s."))
 
 
-def _no_heartbeat(row: RowView, result: Assessment) -> None:
-    """The launcher's monitor of a rank: whether the rank stood in a collective or elsewhere, it does not know."""
-    result.confidence = 0.75
-    result.headline = f"The job hung: a rank gave no sign of life for {row['elapsed_s']} s, and its launcher ended it."
-    result.speaks_for.append(
-        claim(f"The launcher's monitor says: {row['message']} ({row['file']} line {row['line_no']}).")
-    )
-
-
 def _only_weak(facts: Facts, row: RowView, result: Assessment) -> None:
     gone = facts.table("nccl_events").one_of("name", "remote_error", "peer_lost")
     left = [r for r in facts.table("slurm_messages").one_of("name", "task_exit") if r.get("exit_code") in range(1, 126)]
@@ -237,6 +225,8 @@ def _frozen(facts: Facts) -> list[Claim]:
 
 
 def _absent(facts: Facts) -> Assessment:
+    if (few := some_stand_still(facts)) is not None:
+        return few
     quiet = facts.table("quiet_end").first
     late = facts.state in ("TIMEOUT", "CANCELLED", "DEADLINE") or facts.ending.says("time_limit")
     many = _many(facts)

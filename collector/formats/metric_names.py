@@ -1,5 +1,6 @@
 """Which metric of which exporter fills which column: dcgm-exporter, nvidia_gpu_exporter, telegraf, slurm-job-exporter,
-nvidia_gpu_prometheus_exporter, AMD's device-metrics-exporter, omnistat, node_exporter, cAdvisor and the kubelet, cgroup_exporter, vLLM.
+nvidia_gpu_prometheus_exporter, AMD's device-metrics-exporter, omnistat, node_exporter, cAdvisor and the kubelet, cgroup_exporter, vLLM,
+DLRover's xpu_timer.
 
 A column may be named by several metrics; the one with the lower rank wins, those with the same name and `add` are summed
 (over links, disks, interfaces). `shared` metrics describe the physical GPU and are repeated for each MIG instance.
@@ -10,10 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from collector.formats import hang_gauges
+
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """Where a metric's value goes: `entity` is gpu, host, filesystem, link, cgroup or inference; `scale` makes the column's unit.
+    """Where a metric's value goes: `entity` is gpu, host, filesystem, link, cgroup, inference or rank; `scale` makes the column's unit.
 
     `bit` is the one of a bit mask that the metric stands for; `needs` is a label, and its value unless that is empty.
     """
@@ -243,3 +246,4 @@ for _name, _column, _rank, _whole in (
 BOOLEAN = frozenset({"remap_pending", "remap_failure"})
 WHOLE = frozenset(m.column for m in NAMES.values() if m.whole)
 """Columns of yes or no, and of whole numbers."""
+NAMES[hang_gauges.NAME] = Metric("rank", "stands_still")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
+from collector.formats import hang_gauges
 from collector.formats.device_names import NO_DISK, NO_NET, PSEUDO
 from collector.formats.metric_blocks import Bits, Gauges, blank, turns, typed
 from collector.formats.metric_names import NAMES, Metric
@@ -96,6 +97,9 @@ class Samples:
         if metric.entity == "cgroup":
             own = _cgroup(labels)
             return None if own is None else Series(metric, ("cgroup", node, own))
+        if metric.entity == "rank":
+            own = hang_gauges.identity(labels, bool(self._ctx.nodes))
+            return None if own is None else Series(metric, ("rank", node, own))
         if metric.entity == "inference":
             key: Key = ("inference", node, (("model", labels.get("model_name")),))
             return Series(metric, key, bound=_number(labels.get("le", "")) if "le" in labels else 0.0)
@@ -178,14 +182,20 @@ class Samples:
                 if xids[i] is not None and changed.ts is not None and isinstance(changed, GpuSample):
                     seen.setdefault((*key[:2], key[2][:1]), []).append(changed)
         before: dict[Key, _Cells] = {}
+        stuck: dict[hang_gauges.Place, tuple[datetime | None, float]] = {}
         for key, ts in sorted(self._cells, key=lambda k: (*_place(k[0]), k[1] or 0)):
             cells = self._cells[key, ts]
+            if key[0] == "rank":
+                stuck[key[1:]] = moment(ts), cells.values["stands_still"]
+                continue
             row = self._row(key, moment(ts), cells, before.get(key))
             if row is not None:
                 yield row
             before[key] = cells
         for gpu, samples in seen.items():
             yield from self._new_xids(gpu, samples)
+        told = {"cluster": self._ctx.cluster, "origin": self._ctx.name, "file": self._ctx.name}
+        yield from hang_gauges.events(stuck, self._ctx.modified, told)
 
     def _new_xids(self, gpu: Key, samples: list[GpuSample]) -> Iterator[GpuEvent]:
         """The last XID of a GPU stands for days: it is an event where it changes. One that comes again does not show."""

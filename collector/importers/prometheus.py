@@ -2,7 +2,7 @@
 
 SOURCE  `curl NODE:9400/metrics` (dcgm-exporter), :9100 (node_exporter), :8000 (vLLM), `promtool tsdb dump-openmetrics`.
 ROWS    gpu_sample, host_sample, link_sample, cgroup_sample, inference_sample: the metrics of one moment merged to one row;
-        gpu_event where the last XID of a GPU changes.
+        gpu_event where the last XID of a GPU changes; log_event where a rank's monitor says that it stands still.
 CAVEAT  a scrape without timestamps gets the file's own time; metrics that fill no column are counted, not kept.
 
     DCGM_FI_DEV_FB_USED{gpu="0",UUID="GPU-1f..",Hostname="node1"} 71234 1772359200000

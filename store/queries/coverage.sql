@@ -3,7 +3,7 @@
 -- PARAMS: job_id VARCHAR
 -- PRUNE: job_id
 -- COLUMN table: table
--- COLUMN present: the table has rows of the job
+-- COLUMN present: the table has rows of the job; of log_event, rows that its log gave
 -- COLUMN watched: a healthy source covered the table for this job
 -- COLUMN failed: a source that would fill the table failed there
 -- COLUMN message: what a failed source says
@@ -17,7 +17,7 @@ WITH c AS (
   UNION ALL
   SELECT 'log_line', EXISTS (SELECT 1 FROM log_line WHERE job_id = $job_id)
   UNION ALL
-  SELECT 'log_event', EXISTS (SELECT 1 FROM log_event WHERE job_id = $job_id)
+  SELECT 'log_event', EXISTS (SELECT 1 FROM log_event WHERE job_id = $job_id AND parser IS DISTINCT FROM 'hang_gauges')
   UNION ALL
   SELECT 'train_step', EXISTS (SELECT 1 FROM train_step WHERE job_id = $job_id)
   UNION ALL

@@ -8,7 +8,7 @@
 -- COLUMN submit_ts: first submission
 -- COLUMN state: state of the last attempt
 -- COLUMN name: job's name
--- CAVEAT: A job that left no accounting row of its own or of a step, log, training report or plan, or flight-recorder dump is not here.
+-- CAVEAT: A job that left no accounting row of its own or of a step, log, training report or plan, flight-recorder dump or monitor's word is not here.
 WITH jobs AS (
   SELECT job_id, count(*) AS attempts,
          coalesce(max(nullif(dependency, '')),
@@ -21,7 +21,7 @@ WITH jobs AS (
   SELECT DISTINCT job_id FROM source_health WHERE job_id IS NOT NULL AND covers LIKE '%log_line%'
   UNION SELECT DISTINCT job_id FROM slurm_step WHERE job_id IS NOT NULL
   UNION SELECT DISTINCT job_id FROM train_step WHERE job_id IS NOT NULL
-  UNION SELECT DISTINCT job_id FROM log_event WHERE job_id IS NOT NULL AND kind = 'train_plan'
+  UNION SELECT DISTINCT job_id FROM log_event WHERE job_id IS NOT NULL AND (kind = 'train_plan' OR name = 'hang_gauge')
   UNION SELECT DISTINCT job_id FROM nccl_sample WHERE job_id IS NOT NULL
 ), ids AS (
   SELECT job_id FROM jobs UNION SELECT job_id FROM logs UNION SELECT job_id FROM seen
