@@ -8,21 +8,15 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import signal
 import sys
-import threading
 from collections.abc import Sequence
-from typing import NoReturn
 
-from inquest import __version__, safe
+from inquest import __version__, safe, stopping
 from inquest.commands import COMMANDS, Failure, load
 
 EPILOG = (
     "TARGET is a job id in the lake, a log file, or a folder with a job's files. `inquest demo` shows what comes out."
 )
-
-_told_to_stop: list[int] = []
-"""The signals that said so: where one came while the engine ran, what its handler raised did not get here."""
 
 
 def parser(only: str | None = None) -> argparse.ArgumentParser:
@@ -71,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _interrupted() -> int:
     print("inquest: interrupted", file=sys.stderr)
-    return 128 + _told_to_stop[-1] if _told_to_stop else 130
+    return stopping.status()
 
 
 def _told(error: Exception) -> str:
@@ -91,15 +85,7 @@ def _prepare() -> None:
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, _stop)
-
-
-def _stop(number: int, _frame: object) -> NoReturn:
-    _told_to_stop.append(number)
-    raise SystemExit(128 + number)
+    stopping.listen()
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from agent_tools.evidence import Evidence
 from agent_tools.questions.answer import Answer, Reply
 from agent_tools.questions.investigation import Investigation
 from agent_tools.references import plain
-from inquest import safe
+from inquest import safe, stopping
 from inquest.chat_log import ChatLog, cut_off
 from inquest.commands import Failure
 from inquest.options import print_json
@@ -69,6 +69,8 @@ class Chat:
             except (Failure, StoreError) as failure:
                 self.say(self._fitted("inquest: ", safe.line(str(failure))))
             except KeyboardInterrupt:
+                if stopping.asked():
+                    raise
                 self.say("\nstopped; the question was not answered, or not to its end")
         return 0
 
