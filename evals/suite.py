@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -21,6 +22,7 @@ from evals.outcome import Abstained, Outcome
 from evals.recorded import cases as recorded_cases
 from evals.scenarios.cases import CaseId
 from evals.scorers.base import Answer, Expected, read
+from evals.scratch import scratch
 
 
 def selected(cases: Sequence[CaseId], glob: str | None) -> list[CaseId]:
@@ -137,6 +139,10 @@ def _outcomes(wanted: Sequence[tuple[CaseId, int]], workers: int, settings: Sett
 
 
 def _begin() -> None:
-    """A worker makes many short-lived objects and few cycles; and what a library warns of has no place in the progress."""
+    """A worker makes many short-lived objects and few cycles; and what a library warns of has no place in the progress.
+
+    What is temporary lies where its cases do: one engine then serves them all, and starting one takes as long as several questions.
+    """
     gc.set_threshold(100_000, 20, 50)
+    tempfile.tempdir = scratch() or tempfile.tempdir
     logging.disable(logging.WARNING)
