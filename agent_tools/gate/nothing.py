@@ -26,9 +26,11 @@ _COUNT = lazy.compile(rf"(?i){HOLE} (?P<what>[^{HOLE},.;:()]+)")
 _OTHER_DENIAL = lazy.compile(r"(?i)\b(?:not|never|none|nor|neither|nothing|nobody|without|\w+n['’]t)\b")
 _TOLD = word_set(
     """was were is are be been logged seen found recorded there on of for in at its the a job node nodes gpu gpus run that did
-    any during from by log logs kernel driver reported this whole throughout either stands stood shows showed got ended"""
+    any during while ran from by log logs kernel driver reported this whole throughout either stands stood shows showed got ended"""
 )
 """Words that say no more than that something was there."""
+_EVENTS = word_set("event events")
+"""Behind what there was none of: `no XID events`."""
 _DONE = word_set("did got ended")
 """Of none that nothing was done by them is nothing to be told."""
 
@@ -68,17 +70,18 @@ def _none_of(own: str, empty: CellValue, cells: Sequence[CellValue], ledger: Led
         return False
     if any(c.column not in ("node", "node_list", "gpu", "gpu_uuid", FOUND) for c in cells):
         return False  # what else is cited may be denied with it
-    said = denied[0]["what"].lower().split()
+    said = denied[0]["what"].lower().replace("'s", "").replace("’s", "").split()
     for phrase in info.none:
         words = phrase.lower().split()
         if words[0] == "log":
-            if not re.search(r"(?i)\blogs?\b", own):
+            if not re.search(r"(?i)\b(?:logs?|logged)\b", own) or {"kernel", "driver"} & {*said}:
                 continue  # it says what stands in the log, and no more
             words = words[1:]
         at = [w for w in said if stems(w) in [stems(p) for p in words]]
         spoken = stems(own.replace(HOLE, " "))
         if not at or not all(stems(w) <= spoken for w in words):
             continue
+        said = [w for i, w in enumerate(said) if w not in _EVENTS or not i or not stems(said[i - 1]) <= stems(phrase)]
         if all((w in _TOLD and not (counted and w in _DONE)) or stems(w) <= stems(phrase) for w in said):
             return True
     return False

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent_tools.evidence import CellValue
+from agent_tools.evidence import FOUND, CellValue
 from agent_tools.formats import format_cell, unit_of
 from agent_tools.gate import figures
 from agent_tools.gate.agreement import disagreement
@@ -197,7 +197,7 @@ def _references(done: Checked, grounds: Grounds) -> None:
             done.problems.append(f"[[{mark.ref}]] is empty (NULL): absent is not a value; say that it is not known")
         else:
             _surroundings(done, mark, cell, previous)
-            if not isinstance(cell.value, (str, bool)) and not grounds.verbatim(done.text):
+            if not isinstance(cell.value, (str, bool)) and cell.column != FOUND and not grounds.verbatim(done.text):
                 _label(done, mark, cell, grounds)
         previous = (mark, cell)
 

@@ -85,6 +85,9 @@ TRUE = [
     "Two checkpoints were begun, the second at line [[E4:1.line_no]].",
     "Three GPUs have an sm of [[E7.sm]].",
     "No XID was logged ([[E3.row_count]]).",
+    "No XID events were recorded on the job's GPUs ([[E3.row_count]] events).",
+    "No GPU events were seen on its nodes while the job ran ([[E3.row_count]]).",
+    "No XID was logged: [[E3.row_count]] events were found.",
     "No XID was seen on its two nodes ([[E3.row_count]]).",
 ]
 FALSE = {
@@ -129,6 +132,13 @@ FALSE = {
     ],
     "an empty answer to another question": [
         "No error was logged ([[E3.row_count]]).",
+        "No error events were recorded on the job's GPUs ([[E3.row_count]] events).",
+        "No events were recorded on the job's nodes ([[E3.row_count]] events).",
+        "No XID events were recorded on the cluster's GPUs ([[E3.row_count]] events).",
+        "No XID events were recorded on the job's GPUs before it ran ([[E3.row_count]] events).",
+        "No XID events hit another job while this one ran ([[E3.row_count]] events).",
+        "The job's GPUs were healthy, as no XID events were seen ([[E3.row_count]] events).",
+        "[[E3.row_count]] events of the job's GPUs were harmless.",
         "No GPU failed ([[E3.row_count]]).",
         "No exception was raised ([[E3.row_count]]).",
         "The GPUs are healthy ([[E3.row_count]]).",
@@ -138,7 +148,10 @@ FALSE = {
         "No XID and no checkpoint was seen ([[E3.row_count]]).",
         "No XID was logged because the driver hung ([[E3.row_count]]).",
     ],
-    "an empty answer that reaches less far": ["No XID was logged ([[E5.row_count]])."],
+    "an empty answer that reaches less far": [
+        "No XID was logged ([[E5.row_count]]).",
+        "No XID events were recorded on the job's GPUs ([[E5.row_count]] events).",
+    ],
 }
 
 

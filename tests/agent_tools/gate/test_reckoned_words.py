@@ -157,6 +157,8 @@ TWINS = {
             "Nobody cancelled it ([[E6.state]]).",
             "It did not fail: it ended as [[E6.state]].",
             "The log holds no exception ([[E8.row_count]]).",
+            "No exception was logged ([[E8.row_count]]).",
+            "No exceptions were logged: [[E8.row_count]] were found.",
             "The log shows no Python exception ([[E8.row_count]]).",
         ],
         [
@@ -165,6 +167,9 @@ TWINS = {
             "It did not complete ([[E6.state]]).",
             "Nobody killed it ([[E6.state]]).",
             "No exception was raised ([[E8.row_count]]).",
+            "No error was logged: [[E8.row_count]] were found.",
+            "No exception was logged by the kernel ([[E8.row_count]]).",
+            "No exception was raised by what logged ([[E8.row_count]] events).",
             "The log holds no error ([[E8.row_count]]).",
             "The log holds no checkpoint ([[E8.row_count]]).",
             "The log holds no exception and no warning ([[E8.row_count]]).",
