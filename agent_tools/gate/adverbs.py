@@ -24,8 +24,13 @@ HARMLESS: dict[str, re.Pattern[str]] = {
         r"(?i)^(?!.*\b(?:no|not|none|nothing|nobody|never|all|any\w*|every\w*|each|who|what|cannot|last|next)\b[^,;]*\bbut\b)"
     ),
     "itself": lazy.compile(
-        r"(?i)^\W*(?:the|this|that|its|but the|and the) [a-z]+ itself\b|[,;] (?:and |but )?(?:the|its) [a-z]+ itself\b"
+        r"(?i)^\W*(?:the|this|that|its|but the|and the) [a-z]+ itself\b|(?:[,;]|\b(?:while|and|but|whereas|though|although)) (?:and |but )?(?:the|its) [a-z]+ itself\b"
     ),
+    "own": lazy.compile(
+        r"(?i)\b(?:user|launcher|program|scheduler|slurm|srun|torchrun|trainer)['’]?s own (?:code|script|program|frame|report|summary|words?|exception|wrapper|message|log|lines?)\b"
+    ),
+    "reads": lazy.compile(r"(?i)\b(?:line|message|text|record|entry|report)\b[^,;:*]{0,24}\breads:? [\"“'‘]?\*"),
+    "became": lazy.compile(r"(?i)\bbecame \*"),
     "still": lazy.compile(r"(?i)^(?!.*\b(?:stands?|stood|standing|held|holds?|lay|lies|sat|kept|keeps?) still\b)"),
     "one": lazy.compile(
         r"(?i)\b(?:first|second|third|last|latest|earliest|highest|lowest|longest|shortest|latter|former|this|that|which) one\b"

@@ -27,6 +27,7 @@ _OTHER_JOB = lazy.compile(
     r"(?i)\b(?:an?|the|one|its|another) (?P<w>(?P<early>earlier|previous)|later|subsequent) (?:job|run)\b(?! of (?:this|the same) job)"
 )
 _NO_LONGER = lazy.compile(r"(?i)\b(?:is|are|was) (?P<w>no longer) (?:in (?:the )?state )?(?P<s>[a-z]+)\b")
+_OWNER = lazy.compile(r"(?i)\bcancell?ed by (?:its|the job's) (?P<w>own) (?:user|owner)\b")
 _LIVES = frozenset({"job_attempts", "job_overview", "find_jobs"})
 
 
@@ -39,6 +40,7 @@ def again(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
         *_sent_back(clause, ledger),
         *_other_jobs(clause, ledger),
         *_no_longer(clause, ledger),
+        *_by_owner(clause, ledger),
         *courses(clause, ledger),
     ]
 
@@ -134,3 +136,11 @@ def _no_longer(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
         if still is False and m["s"].lower() in means:
             yield m.span("w")
             yield m.span("s")
+
+
+def _by_owner(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`cancelled by its own user`: the row's user is the one who cancelled it."""
+    for m in _OWNER.finditer(clause.own):
+        rows = [(held(ledger, c, "user"), held(ledger, c, "cancelled_by")) for g in clause.groups for c in g.cells]
+        if rows and all(user is not None and user == by for user, by in rows):
+            yield m.span("w")

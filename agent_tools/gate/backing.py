@@ -213,7 +213,8 @@ class Backing:
             said += [evidence.tool, evidence.query, UNITS.get(unit_of(cell), "")]
             if counted or cell.value or cell.column.startswith("exit_"):
                 said += [cell.column, telling(cell.doc, text=isinstance(cell.value, str))]
-                said += [COLUMN_WORDS[p] for p in cell.column.lower().split("_") if p in COLUMN_WORDS]
+                parts_of = (cell.column, *cell.column.lower().split("_"))
+                said += [COLUMN_WORDS[p] for p in dict.fromkeys(parts_of) if p in COLUMN_WORDS]
             said += _measure(evidence)
             said += self._row(evidence, cell.row, cell.column)
         known = set(stems(" ".join(said)))

@@ -112,6 +112,8 @@ def _beyond_itself(clause: Clause, ledger: Ledger) -> str:
         if bound and any(a <= bound.start() < b for a, b in never):
             continue
         at = bound[0].strip().lower() if bound else ""
+        if at == "up to" and not more and _HIGHEST.search(group.column):
+            continue
         if (
             not more
             and at in ("at most", "at least")

@@ -97,6 +97,9 @@ _ENDED_AT = lazy.compile(
 )
 _GOT = lazy.compile(r"(?i)\b(?:reached|reaches|got to|came to|went to|ran to|trained to) step $")
 _OTHER_STEP = lazy.compile(r"^(?:best|lowest|highest|min|max|first|asked|total)_steps?$")
+_USERS = lazy.compile(
+    rf"(?i)\b(?:(?:user|owner)['’]s (?:own )?|own |user )(?:code|script|program|frame)\b[^,;:{HOLE}]*$"
+)
 _IS_NOW = lazy.compile(
     r"(?i)\b(?:is|are)(?: (?:now|still|currently|presently|again|yet|today|in|marked|as|reported|listed))* $|\b(?:remains?|stays?|continues? to be)(?: (?:in|as|marked))? $"
 )
@@ -201,6 +204,10 @@ def _of_text(cell: CellValue, ahead: str, behind: str, ledger: Ledger) -> str:
         if found is None and _UNTIL_NOW.match(behind):
             found = _HAS_BEEN.search(ahead)
         if found:
+            return found[0].strip()
+    if cell.column in ("frame", "entry_frame") and (found := _USERS.search(ahead)):
+        own = held(ledger, cell, "user_frame")
+        if own != cell.value:
             return found[0].strip()
     said = f"{cell.column} {cell.doc}".lower()
     if (found := _NAMED.search(ahead)) and found["noun"].lower() not in said:

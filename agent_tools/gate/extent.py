@@ -18,7 +18,7 @@ from agent_tools.formats import unit_of
 from agent_tools.gate.clauses import SUBJECTS, Clause, size
 from agent_tools.gate.grounds import NUMBER_WORDS
 from agent_tools.gate.scope import held_by_job, whole
-from agent_tools.gate.words import singular
+from agent_tools.gate.words import singular, stems
 from agent_tools.references import HOLE
 from store import lazy
 
@@ -57,9 +57,18 @@ _NEVER_ABOVE = lazy.compile(
 _HIGHEST = lazy.compile(r"(?:^|_)(?:max|peak|highest|longest)(?:_|$)")
 _LOWEST = lazy.compile(r"(?:^|_)(?:min|lowest|shortest)(?:_|$)")
 _WITHIN = lazy.compile(
-    rf"(?i)\b(?:(?P<w>well) (?:within|below|under|inside)|(?P<e>exactly|precisely)) (?:its|the) (?:time |memory )?limit of (?={HOLE})"
+    rf"(?i)\b(?:(?P<w>well (?:within|below|under|inside))|(?P<e>exactly|precisely)) (?:its|the) (?:time |memory )?limit of (?={HOLE})"
 )
 _AGAIN = lazy.compile(rf"(?i)\b(?P<w>again) (?:at|on|in) (?={HOLE})")
+_SAME_NUMBER = lazy.compile(r"(?i)\bthe (?P<w>same) (?:number|count|amount)\b")
+_INTERVAL = lazy.compile(rf"(?i)\b(?P<w>every) (?:about |some )?(?={HOLE})")
+_PACE = lazy.compile(r"(?:^|_)(?:gap|pace|interval|period)(?:_|$)")
+_EVERY_OF = lazy.compile(
+    rf"(?i)^\W*(?P<w>every|each|all)\b (?P<what>[^{HOLE}:;(]*)(?::|\() ?{HOLE}+ (?:out )?of (?:the |its |all )?{HOLE}+\W*$"
+)
+_ONLY_ONE = lazy.compile(rf"(?i)^\W*(?P<w>only) one (?P<noun>node|job|gpu|card|user)\b[^{HOLE},;:]*[,:] (?={HOLE})")
+_UP_TO = lazy.compile(rf"(?i)\bup to (?={HOLE})")
+_NOT = lazy.compile(r"(?i)\b(?:not|never|no|none|nor|without|but|except)\b|n['’]t\b")
 _WELL = 0.8
 _TWO = 2
 
@@ -73,6 +82,10 @@ def extended(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> list[t
         *never_above(clause),
         *_well_within(clause),
         *_again(clause),
+        *_at_intervals(clause, ledger),
+        *_every_of(clause),
+        *_only_one(clause, ledger),
+        *((m.start(), m.end()) for m in _UP_TO.finditer(clause.own) if _high(m.end(), clause)),
     ]
 
 
@@ -101,6 +114,7 @@ def _every(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     yield m.span("w")
     if each := _EACH_TOO.search(own, m.end()):
         yield each.span("w")
+    yield from (same.span("w") for same in _SAME_NUMBER.finditer(own, m.end()))
 
 
 def _others(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> Iterator[tuple[int, int]]:
@@ -215,3 +229,51 @@ def _all_rows(evidence: Evidence, columns: Sequence[str], of_job: str, ledger: L
         return False
     many = len({tuple(evidence.value(n, r) for n in columns) for r in range(len(evidence.rows))})
     return many > 1 and (not of_job or held_by_job(evidence, ledger, of_job) == many)
+
+
+def _at_intervals(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`every *` of a gap or a pace; and `saved every * steps`, where the steps of all saves are so far apart."""
+    for m in _INTERVAL.finditer(clause.own):
+        cell = next(g.cells[0] for g in clause.groups if g.start == m.end())
+        evidence = ledger.get(cell.id)
+        if _PACE.search(cell.column):
+            yield m.span("w")
+        elif cell.column == "step" and evidence.query == "checkpoints" and whole(evidence, ledger):
+            steps = [evidence.value("step", r) for r in range(len(evidence.rows))]
+            own = cell.value
+            if isinstance(own, int) and len(steps) >= _TWO and steps == [own * (i + 1) for i in range(len(steps))]:
+                yield m.span("w")
+
+
+def _high(at: int, clause: Clause) -> bool:
+    """Whether the figure that stands there is the highest of many, by its column's name."""
+    return any(g.start == at and _HIGHEST.search(g.column) for g in clause.groups)
+
+
+def _every_of(clause: Clause) -> Iterator[tuple[int, int]]:
+    """`Every loss is finite: * of *`: as many as there are, in one row, and the first is named by a word of its own column."""
+    m = _EVERY_OF.match(clause.own)
+    if m is None or _NOT.search(m["what"]) or len(clause.groups) != _TWO:
+        return
+    a, b = (g.cells[0] for g in clause.groups)
+    named = stems(a.column.replace("_", " ")) - stems(b.column.replace("_", " "))
+    if (a.id, a.row) == (b.id, b.row) and a.value == b.value and a.value and named and named <= stems(m["what"]):
+        yield m.span("w")
+
+
+def _only_one(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`Only one node was in trouble: *`: all that a question of the whole fleet found is of that one."""
+    m = _ONLY_ONE.match(clause.own)
+    group = next((g for g in clause.groups if m and g.start == m.end()), None)
+    if (
+        m is None
+        or group is None
+        or len(group.cells) != 1
+        or _UNSURE.search(clause.own.replace("only", "", 1).replace("Only", "", 1))
+    ):
+        return
+    evidence = ledger.get(group.cells[0].id)
+    column = {"job": "job_id", "card": "gpu_uuid", "gpu": "gpu_uuid"}.get(m["noun"].lower(), m["noun"].lower())
+    values = {evidence.value(group.column, r) for r in range(len(evidence.rows))}
+    if group.column == column and "job_id" not in evidence.params and len(values) == 1 and whole(evidence, ledger):
+        yield m.span("w")

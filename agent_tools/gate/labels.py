@@ -95,8 +95,8 @@ _SPANS = tuple(
             r"limit|elapsed|lived|span|run_",
         ),
         (
-            r"(?i)\b(?:running|training|alive|idle|hung|hanging|silent|quiet|stalled|stuck|suspended|up|busy) (?:for|after)\s*$",
-            r"limit|wait",
+            r"(?i)\b(?:running|training|alive|idle|hung|hanging|silent|quiet|stalled|stuck|suspended|up|busy|throttled|slowed) (?:for|after)\s*$",
+            r"limit|wait|watched",
         ),
         (
             r"(?i)(?<!not )(?<!never )\b(?:resumed|continued|restarted|loaded|picked up|went on|started|began|started over)(?: again| training)? (?:from|at|with) (?:step|epoch|checkpoint|iteration) $",

@@ -73,7 +73,7 @@ def run_of(job: str, ledger: Ledger) -> tuple[str, str] | None:
 def undated(text: str, ledger: Ledger) -> str:
     """The reference to what befell a machine outside of the job's run and is told without its time; "" for none."""
     cells = [c for clause in clauses(text, ledger) for g in clause.groups for c in g.cells]
-    dated = {(c.id, c.row) for c in cells if is_time(c) or c.column == "before_end_s"}
+    dated = {(c.id, c.row) for c in cells if is_time(c) or c.column in ("before_end_s", "after_end_s")}
     return next((c.ref for c in cells if (c.id, c.row) not in dated and outside(c, ledger)), "")
 
 

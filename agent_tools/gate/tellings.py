@@ -145,7 +145,15 @@ def _averaged(piece: str, cell: CellValue, groups: list[Group]) -> str:
 
 
 def _side(behind: str, cell: CellValue) -> str:
-    """A span up to the job's end that is told as one after something, or up to something else."""
+    """A span up to the job's end that is told as one after something, or up to something else; and one since it, the other way round."""
+    if re.match(r"after_end(?:_|$)", cell.column):
+        after = _AFTER.match(behind)
+        of_end = after and _OF_END.search(behind[after.end() :].partition(",")[0])
+        return (
+            ""
+            if of_end
+            else (after or _BEFORE.match(behind) or re.match(r"\W*(?:\w+ ?){0,3}", behind) or [""])[0].strip() or "it"
+        )
     if not re.match(r"before_end(?:_|$)", cell.column) or unit_of(cell) not in ("s", "min", "h"):
         return ""
     if isinstance(cell.value, (int, float)) and cell.value < 0:

@@ -49,6 +49,7 @@ ALSO_SAID: dict[str, str] = {
     "preempted": "preemption evicted eviction",
     "requeued": "requeue",
     "kernel-oom": "killer",
+    "closing_signal": "sent",
 }
 """What words of the product's own rows are told in besides."""
 
@@ -93,6 +94,11 @@ COLUMN_WORDS: dict[str, str] = {
     "ranks": "held holds",
     "node": "allocated",
     "hours": "cost",
+    "minutes": "lasted lasting",
+    "lines": "long",
+    "frame": "code script",
+    "end_message": "program",
+    "done_text": "program",
     "idle": "idle sat stayed unused",
     "sm": "busy active",
     "engine": "busy active",
@@ -135,7 +141,7 @@ GRAMMAR = word_set(
 """Words of columns' descriptions that name nothing."""
 FAILED = "failed failure fails"
 """What a family that ends a job says besides."""
-RAISED = "exception raised raises threw thrown error"
+RAISED = "exception raised raises threw thrown error program"
 """What the name of an exception says besides."""
 EARLIER = "earlier previous prior"
 """What a description that has "before the last" is said in."""

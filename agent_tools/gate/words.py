@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from store import lazy
 
 _CAMEL = lazy.compile(r"(?<=[a-z])(?=[A-Z])|_|\d+")
+_ISE = lazy.compile(r"(?<=[a-z]{3})iz(?=(?:e|ed|es|er|ers|ing|ation|ations)(?:$|'))")
+"""What is written in two ways: `initialized` and `initialised`."""
 _WHOLE = frozenset({"NaN", "NaNs"})
 
 
@@ -23,9 +25,9 @@ def stems(text: str) -> frozenset[str]:
 
 def stem(word: str) -> str:
     """A word without its ending, so that what is said in another form is found."""
-    low = word.lower().replace("’", "'")
+    low = _ISE.sub("is", word.lower().replace("’", "'"))
     for end in ("'s", "ations", "ation", "ings", "ing", "edly", "ed", "ies", "es", "ly", "s", "e", "y"):
-        if low.endswith(end) and len(low) - len(end) >= 3:
+        if low.endswith(end) and len(low) - len(end) >= 3 and not (end == "s" and low.endswith("ss")):
             low = low[: -len(end)]
             break
     return low[:-1] if len(low) > 4 and low[-1] == low[-2] else low
