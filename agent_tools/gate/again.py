@@ -28,6 +28,8 @@ _OTHER_JOB = lazy.compile(
 )
 _NO_LONGER = lazy.compile(r"(?i)\b(?:is|are|was) (?P<w>no longer) (?:in (?:the )?state )?(?P<s>[a-z]+)\b")
 _OWNER = lazy.compile(r"(?i)\bcancell?ed by (?:its|the job's) (?P<w>own) (?:user|owner)\b")
+_SAME_NAME = lazy.compile(r"(?i)\b(?:of|with) the (?P<w>same) (?:name|user)\b")
+_SAME_NODE = lazy.compile(r"(?i)\bon the (?P<w>same) nodes?\b")
 _LIVES = frozenset({"job_attempts", "job_overview", "find_jobs"})
 
 
@@ -39,6 +41,7 @@ def again(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
         *_reruns(clause, ledger),
         *_sent_back(clause, ledger),
         *_other_jobs(clause, ledger),
+        *_alike(clause, ledger),
         *_no_longer(clause, ledger),
         *_by_owner(clause, ledger),
         *courses(clause, ledger),
@@ -60,6 +63,8 @@ def _reruns(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
 def _of_rerun(cell: CellValue, ledger: Ledger) -> bool:
     """Whether a cell is of an attempt that came after the first, by its row's number or by a time of its row."""
     number = held(ledger, cell, "attempt")
+    if held(ledger, cell, "same_job") is False:
+        return False  # of another job, however often that one ran
     if isinstance(number, int):
         return number > 1
     evidence = ledger.get(cell.id)
@@ -118,6 +123,20 @@ def _other_jobs(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
                 return
         if behind:
             yield m.span("w")
+
+
+def _alike(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`of the same name`, as all of an answer of similar jobs are; `on the same node`, where the row's nodes are those of the job's own."""
+    cells = [c for g in clause.groups for c in g.cells]
+    of = {c.id for c in cells}
+    evidence = ledger.get(cells[0].id) if len(of) == 1 else None
+    if evidence is None or "same_job" not in {c.name for c in evidence.columns}:
+        return
+    yield from (m.span("w") for m in _SAME_NAME.finditer(clause.own))
+    rows = range(len(evidence.rows))
+    own = {evidence.value("node_list", r) for r in rows if evidence.value("same_job", r) is True}
+    if own and all({held(ledger, c, "node_list")} == own for c in cells):
+        yield from (m.span("w") for m in _SAME_NODE.finditer(clause.own))
 
 
 def _start(value: Cell) -> str:

@@ -22,7 +22,7 @@ from agent_tools.gate.agreement import compares, compares_nothing, denied
 from agent_tools.gate.blame import without_blame
 from agent_tools.gate.causes import without_causes
 from agent_tools.gate.clauses import SUBJECTS, held
-from agent_tools.gate.denials import affirmed, negated, refused
+from agent_tools.gate.denials import affirmed, is_absent, negated, refused
 from agent_tools.gate.edges import beside_edge, of_other_end, of_part, outside_of_run
 from agent_tools.gate.extremes import extremes
 from agent_tools.gate.fates import spared
@@ -167,7 +167,7 @@ class Backing:
             elif low in SEVERAL:
                 known = self._alike(refs, equal=True) or self._alike(refs, equal=False)
             elif low in DENYING or low.endswith("n't"):
-                known = (absent is not None and _is_absent(word, text, absent)) or self._says(word, text, refs)
+                known = (absent is not None and is_absent(word, text, absent, backed)) or self._says(word, text, refs)
                 known = known or any(c.value is True and low in c.column.split("_") for c in self._cells(refs))
                 known = known or nothing
             elif low == "out":
@@ -188,9 +188,8 @@ class Backing:
                 and not spoken_of(word, seen)
             ):
                 behind = rf"|\*\W* (?:\w+ )?{low}\b" if low.endswith("ed") else ""
-                known = bool(
-                    re.search(rf"(?i)\b{low} (?:the (?:job|run) |it )?(?:only )?\*{behind}", plain)
-                )  # "requeued 0 times"
+                counted = rf"(?i)\b{low} (?:the (?:job|run) |it )?(?:only )?\*{behind}"  # "requeued 0 times"
+                known = re.search(counted, self._zeros(text)) is not None
             else:
                 known = (
                     low.removesuffix("'s") in NEUTRAL
@@ -227,6 +226,14 @@ class Backing:
             if backed and backed <= set(refs):
                 known |= words
         return frozenset(known)
+
+    def _zeros(self, text: str) -> str:
+        """The text with a star for each figure that is zero, and another mark for every other reference."""
+
+        def mark(m: re.Match[str]) -> str:
+            return "*" if any(not c.value and c.column not in SUBJECTS for c in self._cells([m[0][2:-2]])) else "~"
+
+        return _MARK.sub(mark, text)
 
     def _none_of(self, refs: Iterable[str]) -> frozenset[str]:
         """What the empty answers that are cited have none of: `kernel OOM kill`."""
@@ -336,21 +343,6 @@ class Backing:
         others = {c: v for c, v in by.items() if c not in SUBJECTS}
         several = list((named or ({} if of in _OTHERS_OWN else others or by)).values())
         return any((len({str(v) for v in values}) == 1) == equal for values in several)
-
-
-def _is_absent(word: str, text: str, absent: frozenset[str]) -> bool:
-    """Whether what "no" or "not" is said of is absent: a word after it, up to the next cell, is of what the zero counts."""
-    found = re.findall(
-        rf"(?i)\b{re.escape(word)}\b((?: [^\W\d]+(?:[-'][^\W\d]+)*)+?)(?= (?:and|but|while|with)\b|\W*$| ?[,;:.([])",
-        text,
-    )
-    if not found:
-        return re.search(rf"(?i)\b{re.escape(word)}\s*(?:[,:;.]|$)", text) is not None  # "No: ..."
-    for said in found:
-        telling = [w for w in re.split(r"[\s-]+", said.strip()) if w.lower() not in NEUTRAL]
-        if not (all(spoken_of(w, absent) for w in telling) if telling else stems(said) & absent):
-            return False
-    return True
 
 
 def _is_said(word: str, plain: str) -> bool:

@@ -43,7 +43,7 @@ _ACTS = lazy.compile(
     r"(?i)(?:\*[\])]?|\b(?:slurm|scheduler|controller|kernel|node|host|machine|gpu|user|operator|somebody|someone|which|that|who))\s+(?:has |had )?"
     r"(?:(?:ended|ends|stopped|stops|gave|gives|broke|breaks|crashed|crashes|froze|hung)\s+(?:(?:the|this|that|its|his|their|job|run|rank|attempt|training|process|it|them)\b|\*)"
     r"|(?:took|takes|put|puts|made|makes|got)\s+(?:(?:the|this|that|its|his|their)\s+)?(?:job|run|rank|attempt|training|process|node|it|them)\b)"
-    r"|\b(?:comes?|came|coming) from\b|\*[^*;.]*,\s*so\b(?! (?:far|that|to)\b)[^*;.]*\*"
+    r"|(?<!messages )(?<!message )(?<!lines )(?<!line )\b(?:comes?|came|coming) from\b|\*[^*;.]*,\s*so\b(?! (?:far|that|to)\b)[^*;.]*\*"
 )
 """One that does something to another: `* stopped job *` (a star is a reference); `Rank * took *` is how long it took."""
 _REASON_AHEAD = lazy.compile(

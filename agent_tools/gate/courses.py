@@ -9,10 +9,13 @@ To fall to somebody is to be lost to him, and states a cause; a measure that fal
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import unit_of
 from agent_tools.gate.clauses import Clause, held, size
+from agent_tools.gate.order import order
 from agent_tools.references import HOLE
 from store import lazy
 
@@ -38,6 +41,10 @@ _SPOILT = ("nan_losses", "nan_grads", "bad_points", "trailing_bad")
 _AGAINST = lazy.compile(
     r"(?i)^[^.;:]{0,40}?,? (?:against|from|compared (?:to|with)|instead of|down from|up from) (?:about )?$"
 )
+_GOING = lazy.compile(
+    r"(?i)\b(?:was|were|kept|kept on|went on|a) (?:still )?(?P<w>(?P<down>falling|dropping|decreasing|sinking)|rising|growing|climbing|increasing)\b"
+)
+_PLACE = lazy.compile(r"(?:^|_)(?:step|epoch|line|line_no|bin)(?:_|$)")
 _DENIED = lazy.compile(r"(?i)\b(?:no|not|never|neither|nor|without|cannot)\b|n['’]t\b")
 
 
@@ -60,7 +67,30 @@ def courses(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
         value = size(cell.value)
         if isinstance(begin, float) and isinstance(value, float) and (value < begin if m["down"] else value > begin):
             found.append(m.span("w"))
-    return found
+    return [*found, *_steadily(clause, ledger)]
+
+
+def _steadily(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`was falling: * at step *, * at step *`: figures of one column, in the order of their rows, each below the one before it."""
+    for m in _GOING.finditer(clause.own):
+        behind = [
+            c for g in clause.groups if g.start >= m.end() for c in g.cells if unit_of(c) or not _of_order(c.column)
+        ]
+        if len(behind) < 2 or any(c.column != behind[0].column or c.id != behind[0].id for c in behind):
+            continue
+        values = [size(c.value) for c in behind]
+        rows = [c.row for c in behind]
+        numbers = [v for v in values if isinstance(v, float)]
+        told = all(order(a, b, ledger) == -1 for a, b in pairwise(behind)) and rows == sorted(rows)
+        if len(numbers) != len(values) or not told:
+            continue
+        if all(a > b if m["down"] else a < b for a, b in pairwise(numbers)):
+            yield m.span("w")
+
+
+def _of_order(column: str) -> bool:
+    """Whether a column says where in a run something stands."""
+    return _PLACE.search(column) is not None
 
 
 def _akin(a: CellValue, b: CellValue) -> bool:

@@ -6,6 +6,10 @@ job"). Whoever cites the same cells may deny it as well; nobody may take the wor
 
 from __future__ import annotations
 
+import re
+
+from agent_tools.gate.vocabulary import GRAMMAR, NEUTRAL
+from agent_tools.gate.words import spoken_of, stems
 from store import lazy
 
 _NO = r"(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|hardly|barely|\w+n['’]t|no one)"
@@ -30,3 +34,24 @@ def refused(text: str) -> str:
 def negated(text: str, begin: int) -> bool:
     """Whether the word that begins there is within the reach of a negation."""
     return any(m.start() < begin < m.end() for m in _REACH.finditer(text))
+
+
+def is_absent(word: str, text: str, absent: frozenset[str], backed: frozenset[str]) -> bool:
+    """Whether what "no" or "not" is said of is absent: a word after it, up to the next cell, is of what the zero counts; of what could
+    not be done the verb, and to what is of what the rows speak of."""
+    found = re.findall(
+        rf"(?i)\b{re.escape(word)}\b((?: [^\W\d]+(?:[-'][^\W\d]+)*)+?)(?= (?:and|but|while|with)\b|\W*$| ?[,;:.([])",
+        text,
+    )
+    if not found:
+        return re.search(rf"(?i)\b{re.escape(word)}\s*(?:[,:;.]|$)", text) is not None  # "No: ..."
+    for said in found:
+        telling = [w for w in re.split(r"[\s-]+", said.strip()) if w.lower() not in NEUTRAL]
+        could = re.search(rf"(?i)\bcould {re.escape(word)}{re.escape(said)}", text) is not None
+        known = absent | backed if could and telling and spoken_of(telling[0], absent) else absent
+        own = telling or [w for w in said.split() if w.lower() not in GRAMMAR]
+        if not (
+            all(spoken_of(w, known if telling else absent | backed) for w in own) and (telling or stems(said) & absent)
+        ):
+            return False
+    return True

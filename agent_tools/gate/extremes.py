@@ -11,7 +11,7 @@ import re
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.agreement import OF_ORDER, direction
 from agent_tools.gate.bounds import AT_BOUND
-from agent_tools.gate.clauses import SUBJECTS, Clause, Group, clauses, size
+from agent_tools.gate.clauses import SUBJECTS, Clause, Group, clauses, held, size
 from agent_tools.gate.order import at_end
 from agent_tools.references import HOLE
 from store import lazy
@@ -119,6 +119,8 @@ def _beside(word: re.Match[str], clause: Clause) -> list[Group]:
 
 def _extreme(word: re.Match[str], cell: CellValue, clause: Clause, ledger: Ledger) -> bool:
     evidence = ledger.get(cell.id)
+    if word[0].lower() == "first" and (named := _root_cause(cell, ledger)) is not None:
+        return named
     if _LAST.fullmatch(word[0]) and not (OF_ORDER.search(cell.column) or isinstance(size(cell.value), str)):
         return at_end(cell, ledger, last=bool(word["more"]))
     values = [s for r in range(len(evidence.rows)) if (s := size(evidence.value(cell.column, r))) is not None]
@@ -136,3 +138,11 @@ def _extreme(word: re.Match[str], cell: CellValue, clause: Clause, ledger: Ledge
     if named and ranked.count(own) > named:
         return False  # others are level with it
     return own == (ranked[-1] if direction(word, cell) > 0 else ranked[0])
+
+
+def _root_cause(cell: CellValue, ledger: Ledger) -> bool | None:
+    """Whether the launcher's summary has a row as the first failure that it observed; None where the row is none of a summary."""
+    detail = held(ledger, cell, "detail")
+    if held(ledger, cell, "kind") != "launcher_summary" or not isinstance(detail, str) or "root_cause" not in detail:
+        return None
+    return re.search(r'"root_cause": ?true', detail) is not None

@@ -343,7 +343,7 @@ def _rows(
 def _amount(rows: _Rows, noun: str) -> int:
     """How many of the noun the rows are of; events that are alike stand in one row with their number."""
     if noun in _NOUNS:
-        return len({_which(rows.evidence, noun, r) for r in rows.met})
+        return len({w for r in rows.met if (w := _which(rows.evidence, noun, r)) != (None,)})
     if of_query(rows.evidence, noun):
         return len(rows.met)
     many = next((c for c in ("events", "times") if _has(rows.evidence, c)), "")
@@ -369,7 +369,7 @@ def _total(evidence: Evidence, noun: str, ledger: Ledger) -> int | None:
     columns = [c for c in _NOUNS.get(noun, ()) if _has(evidence, c)]
     if not columns or noun == "job":
         return None
-    here = len({tuple(evidence.value(c, r) for c in columns) for r in range(len(evidence.rows))})
+    here = len({tuple(evidence.value(c, r) for c in columns) for r in range(len(evidence.rows))} - {(None,)})
     if noun in ("attempt", "step"):
         return here if evidence.query in _CALLED else None
     return here if held_by_job(evidence, ledger, _OF_JOB[noun]) == here else None

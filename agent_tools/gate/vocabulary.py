@@ -28,7 +28,7 @@ NEUTRAL = word_set(
 there (an exception, a signal, a program) and small words that make a story of a verb (up, back, away) are not here: some cell says them."""
 
 MEANS: dict[str, str] = {
-    "COMPLETED": "completed finished succeeded success successful successfully done normally",
+    "COMPLETED": "completed finished succeeded success successful successfully done normally cleanly program",
     "FAILED": "badly failed failing failure failures fails",
     "CANCELLED": "cancelled canceled cancellation",
     "TIMEOUT": "badly timeout timed out limit hit",
