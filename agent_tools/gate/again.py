@@ -30,6 +30,9 @@ _NO_LONGER = lazy.compile(r"(?i)\b(?:is|are|was) (?P<w>no longer) (?:in (?:the )
 _OWNER = lazy.compile(r"(?i)\bcancell?ed by (?:its|the job's) (?P<w>own) (?:user|owner)\b")
 _SAME_NAME = lazy.compile(r"(?i)\b(?:of|with) the (?P<w>same) (?:name|user)\b")
 _SAME_NODE = lazy.compile(r"(?i)\bon the (?P<w>same) nodes?\b")
+_SENT = lazy.compile(
+    r"(?i)\b(?:the launcher|torchrun) (?:then |had |has )?(?P<w>sent)\b|\b(?P<v>sent)\b[^,;:.]*\bby (?:the launcher|torchrun)\b"
+)
 _LIVES = frozenset({"job_attempts", "job_overview", "find_jobs"})
 
 
@@ -44,6 +47,7 @@ def again(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
         *_alike(clause, ledger),
         *_no_longer(clause, ledger),
         *_by_owner(clause, ledger),
+        *_by_launcher(clause, ledger),
         *courses(clause, ledger),
     ]
 
@@ -163,3 +167,10 @@ def _by_owner(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
         rows = [(held(ledger, c, "user"), held(ledger, c, "cancelled_by")) for g in clause.groups for c in g.cells]
         if rows and all(user is not None and user == by for user, by in rows):
             yield m.span("w")
+
+
+def _by_launcher(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`the launcher sent *`: all that is cited is of rows in which it says that it sends a closing signal."""
+    cells = [c for g in clause.groups for c in g.cells]
+    if cells and all(held(ledger, c, "name") == "closing_signal" for c in cells):
+        yield from (m.span("w" if m["w"] else "v") for m in _SENT.finditer(clause.own))

@@ -71,6 +71,9 @@ def _none_of(own: str, empty: CellValue, cells: Sequence[CellValue], ledger: Led
     if any(c.column not in ("node", "node_list", "gpu", "gpu_uuid", FOUND) for c in cells):
         return False  # what else is cited may be denied with it
     said = denied[0]["what"].lower().replace("'s", "").replace("’s", "").split()
+    if counted and said and said[0] in ("times", "events"):  # "its counters rose * times"
+        ahead = re.findall(r"[a-z'-]+", own[: counted.start()].lower().replace("'s", ""))
+        said = [*ahead, *said[1:]]
     for phrase in info.none:
         words = phrase.lower().split()
         if words[0] == "log":

@@ -49,7 +49,6 @@ ALSO_SAID: dict[str, str] = {
     "preempted": "preemption evicted eviction",
     "requeued": "requeue",
     "kernel-oom": "killer",
-    "closing_signal": "sent",
 }
 """What words of the product's own rows are told in besides."""
 

@@ -43,6 +43,8 @@ FITTINGS = [
     ("The job itself ended as <oom.job_steps.state>, while the step itself ended as <oom.job_overview.state>.", "The step ended as <oom.job_steps.state> while the job itself ended as <oom.job_overview.state>."),
     ("The launcher sent process <kill.launcher_failures.pid> the signal <kill.launcher_failures.signal>.", "The launcher sent process <kill.launcher_failures:4.pid> the signal <kill.launcher_failures:4.signal>."),
     ("Process <kill.launcher_failures:4.pid> sent the signal <kill.launcher_failures:4.signal>.", "The log is only <none.end_words.lines> lines long."),
+    ("Slurm sent process <kill.launcher_failures:4.pid> the signal <kill.launcher_failures:4.signal>.", "Process <kill.launcher_failures:4.pid> was sent signal <kill.launcher_failures:4.signal> by the launcher."),
+    ("Slurm sent <kill.launcher_failures:4.name> to process <kill.launcher_failures:4.pid>.", "The launcher sent process <kill.launcher_failures:5.pid> the signal <kill.launcher_failures:5.signal>."),
     ("The model was initialised from <gone.checkpoints:1.path>.", "The model was initialised from scratch, says line <gone.checkpoints.line_no>."),
 ]  # fmt: skip
 
