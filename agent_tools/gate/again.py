@@ -14,6 +14,7 @@ from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, held, size
 from agent_tools.gate.courses import courses
 from agent_tools.gate.order import TS, is_time
+from agent_tools.gate.tallies import tallied
 from agent_tools.gate.vocabulary import MEANS
 from store import lazy
 from store.result import Cell
@@ -22,6 +23,10 @@ _RERUN = lazy.compile(r"(?i)\b(?P<w>re-?run)\b(?!s)")
 _BACK = lazy.compile(r"(?i)\b(?P<w>(?:sent|put|went|returned) back (?:in)?to the queue)\b")
 _CUT = lazy.compile(r"(?i)[,;:]|\b(?:and|but|while|whereas|than|against|after|before|until)\b")
 _FIRST = lazy.compile(r"(?i)\b(?:first|earlier|previous|initial|original)\b")
+_BY = lazy.compile(
+    r"(?i)\bby\b|\b(?:user|owner|operator|somebody|someone|node)\b[^,;:.]* (?:sent|put|started|restarted)\b"
+)
+"""Who did it: of that a row of an attempt says nothing."""
 _DENIED = lazy.compile(r"(?i)\b(?:no|not|never|none|neither|nor|without|cannot)\b|n['’]t\b")
 _OTHER_JOB = lazy.compile(
     r"(?i)\b(?:an?|the|one|its|another) (?P<w>(?P<early>earlier|previous)|later|subsequent) (?:job|run)\b(?! of (?:this|the same) job)"
@@ -37,7 +42,9 @@ _LIVES = frozenset({"job_attempts", "job_overview", "find_jobs"})
 
 
 def again(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
-    """Where in a clause such words, and those of where a figure went, stand that the rows beside them bear out."""
+    """Where in a clause such words, and those of where a figure went and of how many a tally counts, stand that the rows bear out."""
+    if tally := list(tallied(clause, ledger)):
+        return tally
     if _DENIED.search(clause.own.replace("no longer", "").replace("No longer", "")):
         return []
     return [
@@ -60,7 +67,8 @@ def _reruns(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
         end = cut.start() if cut else len(own)
         begin = max((c.end() for c in _CUT.finditer(own, 0, m.start())), default=0)
         cells = [c for g in clause.groups if begin <= g.start < end for c in g.cells]
-        if cells and not _FIRST.search(own[begin:end]) and all(_of_rerun(c, ledger) for c in cells):
+        told = cells and not _FIRST.search(own[begin:end]) and not _BY.search(own[begin:end])
+        if told and all(_of_rerun(c, ledger) for c in cells):
             yield m.span("w")
 
 
@@ -98,7 +106,7 @@ def _sent_back(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """`sent back to the queue`: an attempt of that job has a later one, and each time that is told is that attempt's end."""
     said = list(_BACK.finditer(clause.own))
     cells = [c for g in clause.groups for c in g.cells]
-    if not said or not cells:
+    if not said or not cells or _BY.search(clause.own):
         return
     jobs = {str(held(ledger, c, "job_id") or ledger.get(c.id).params.get("job_id") or "") for c in cells}
     lives = _attempts(next(iter(jobs)), ledger) if len(jobs) == 1 else {}

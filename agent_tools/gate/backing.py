@@ -22,7 +22,7 @@ from agent_tools.gate.agreement import compares, compares_nothing, denied
 from agent_tools.gate.blame import without_blame
 from agent_tools.gate.causes import without_causes
 from agent_tools.gate.clauses import SUBJECTS, held
-from agent_tools.gate.denials import affirmed, is_absent, negated, refused
+from agent_tools.gate.denials import affirmed, is_absent, is_said, negated, refused
 from agent_tools.gate.edges import beside_edge, of_other_end, of_part, outside_of_run
 from agent_tools.gate.extremes import extremes
 from agent_tools.gate.fates import spared
@@ -50,7 +50,7 @@ from agent_tools.gate.vocabulary import (
     UNITS,
     UNLIKE,
 )
-from agent_tools.gate.words import listed, parts, spoken_of, stem, stems, telling
+from agent_tools.gate.words import listed, parts, said_of, spoken_of, stems, telling
 from agent_tools.references import BadReference, cited, resolve
 from store import lazy
 from store.catalog import catalog
@@ -81,6 +81,11 @@ _CALLED = lazy.compile(r"file|work_dir|(?:stdout|stderr)_path")
 """Columns of how a file is called."""
 _OTHERS_OWN = stems("node host machine user owner partition signal state")
 """What one of several has beside its own name: that two ranks differ says nothing of their nodes."""
+_CRASHES = frozenset({"A1", "A3"})
+_THE_CRASH = lazy.compile(
+    r"(?i)\bthe crash (?:came|was|happened|struck|occurred|stands)\b(?! (?:of|by|on|in) (?:the )?(?:node|rank|gpu|host|user)\b)"
+)
+"""Of a job that a finding has crashed: when it came."""
 _OF_TIME = lazy.compile(r"(?i)\bout of time\b")
 _LABELLED = lazy.compile(r"(?i)\W*\b[a-z][a-z ]{0,30}\W*(?:[:=>|–—-]\W*|\n\W*|\bis\s)(?:\*(?:\W|and|or)*)+")
 """Nothing but a name under a label: `Verdict: *`."""
@@ -100,6 +105,13 @@ class Backing:
         told = [(t, "") for a in assessments if a.status in ("confirmed", "suspected") for t in assessment_facts(a)]
         self._denied = [(set(cited([t])), stems(" ".join(_bare([name, refused(t)])))) for t, name in (*out, *told)]
         self._said = [(set(cited([t])), stems(affirmed(_bare([t])[0]))) for t, _ in out]
+
+        self._crashed = {
+            self._job(c)
+            for a in assessments
+            if a.status == "confirmed" and a.code in _CRASHES
+            for c in self._cells(cited(assessment_texts(a)))
+        }
 
     def unbacked(self, text: str) -> list[str]:
         """The words of a sentence that nothing it cites says; empty where every one is backed."""
@@ -163,13 +175,15 @@ class Backing:
             elif low in SUPERLATIVE:
                 known = low != most
             elif low in ALIKE or low in UNLIKE:
-                known = self._alike(refs, equal=low in ALIKE, of=_of(text, word)) or spoken_of(word, backed)
+                known = self._alike(refs, equal=low in ALIKE, of=said_of(text, word)) or spoken_of(word, backed)
             elif low in SEVERAL:
                 known = self._alike(refs, equal=True) or self._alike(refs, equal=False)
             elif low in DENYING or low.endswith("n't"):
                 known = (absent is not None and is_absent(word, text, absent, backed)) or self._says(word, text, refs)
                 known = known or any(c.value is True and low in c.column.split("_") for c in self._cells(refs))
                 known = known or nothing
+            elif low == "crash" and _THE_CRASH.search(plain) and not negative:
+                known = {self._job(c) for c in self._cells(refs)} <= self._crashed or spoken_of(word, backed)
             elif low == "out":
                 known = bool(_OUT_OF.search(text)) or spoken_of("timeout" if _OF_TIME.search(text) else word, backed)
             elif (where := HARMLESS.get(low)) is not None:
@@ -182,7 +196,7 @@ class Backing:
                     for c in self._cells(refs)
                 )
             elif (
-                (low.endswith("ed") or _is_said(low, plain))
+                (low.endswith("ed") or is_said(low, plain))
                 and not negative
                 and spoken_of(word, backed)
                 and not spoken_of(word, seen)
@@ -226,6 +240,10 @@ class Backing:
             if backed and backed <= set(refs):
                 known |= words
         return frozenset(known)
+
+    def _job(self, cell: CellValue) -> str:
+        """The job that a cell is of; "" where it is of none."""
+        return str(held(self.ledger, cell, "job_id") or self.ledger.get(cell.id).params.get("job_id") or "")
 
     def _zeros(self, text: str) -> str:
         """The text with a star for each figure that is zero, and another mark for every other reference."""
@@ -343,18 +361,6 @@ class Backing:
         others = {c: v for c, v in by.items() if c not in SUBJECTS}
         several = list((named or ({} if of in _OTHERS_OWN else others or by)).values())
         return any((len({str(v) for v in values}) == 1) == equal for values in several)
-
-
-def _is_said(word: str, plain: str) -> bool:
-    """Whether a sentence says of something that it is so: `was behind`, and not `no rank was behind`."""
-    said = re.finditer(rf"(?i)\b(?:was|were|is|are|been|fell|stayed) {re.escape(word)}\b", plain)
-    return any(not negated(plain, m.end() - 1) for m in said)
-
-
-def _of(text: str, word: str) -> str:
-    """What "the same node" is said of: the stem of the next word."""
-    found = re.search(rf"(?i)\b{re.escape(word)}\s+([a-z]+)", text)
-    return stem(found[1]) if found else ""
 
 
 def remedy(words: Sequence[str]) -> str:

@@ -88,10 +88,13 @@ _OF_MEASURE = lazy.compile(
 _ENDED_SO = lazy.compile(
     r"(?i)\b(?:ended|ends|failed|stopped|finished|completed|crashed|died|exited|killed|cancelled|canceled|preempted|over)\b[^,;:.]{0,40}$"
 )
+_OF_OTHER_LIFE = lazy.compile(r"(?i)\b(?:ranks?|nodes?|gpus?|cards?|hosts?|machines?|process(?:es)?|tasks?)\b")
 _AFTER_START = lazy.compile(
     r"(?i) after (?:(?:its|the|their) (?:job's |run's |attempt's )?(?:start|beginning|launch)\b|(?:it|the job|the run) (?:had )?(?:started|begun|began|been started)\b)"
 )
-_DONE_TO = lazy.compile(r"(?i)\b([a-z]{3,}ed) (?:the|its|this|that) (?:job|run|training|attempt) $")
+_DONE_TO = lazy.compile(
+    r"(?i)(?:^|[.,;:] |\b(?:slurm|scheduler|controller|it|and|but|then|had|has) )([a-z]{3,}ed) (?:the|its|this|that) (?:job|run|training|attempt) $"
+)
 _ENDED_AT = lazy.compile(
     r"(?i)\b(?:job|run|training|it|attempt|but|and) (?:stopped|ended|finished|halted|died|crashed|hung|failed|was killed) (?:at|in|with) step $"
 )
@@ -228,7 +231,9 @@ def _of_text(cell: CellValue, ahead: str, behind: str, ledger: Ledger) -> str:
 def since_start(cell: CellValue, ahead: str, behind: str) -> bool:
     """Whether a running time is told as what it is: how long after its start a job ended."""
     ran = re.match(r"(?:elapsed|lived)_", cell.column)
-    return bool(ran and _ENDED_SO.search(ahead) and _AFTER_START.match(behind))
+    own = re.split(r"[.;:!?] ", ahead)[-1]
+    of_job = cell.column.startswith("elapsed_") and _OF_OTHER_LIFE.search(own)
+    return bool(ran and _ENDED_SO.search(own) and not of_job and _AFTER_START.match(behind))
 
 
 def done_to(cell: CellValue, ahead: str, behind: str) -> bool:

@@ -42,8 +42,10 @@ _AGAINST = lazy.compile(
     r"(?i)^[^.;:]{0,40}?,? (?:against|from|compared (?:to|with)|instead of|down from|up from) (?:about )?$"
 )
 _GOING = lazy.compile(
-    r"(?i)\b(?:was|were|kept|kept on|went on|a) (?:still )?(?P<w>(?P<down>falling|dropping|decreasing|sinking)|rising|growing|climbing|increasing)\b"
+    r"(?i)\b(?:was|were|a) (?:still )?(?P<w>(?P<down>falling|dropping|decreasing|sinking)|rising|growing|climbing|increasing)\b"
 )
+_ALL_THE_WAY = lazy.compile(r"(?i)\b(?:end|throughout|always|all|whole|entire|every|over)\b")
+"""More than the rows that are cited."""
 _PLACE = lazy.compile(r"(?:^|_)(?:step|epoch|line|line_no|bin)(?:_|$)")
 _DENIED = lazy.compile(r"(?i)\b(?:no|not|never|neither|nor|without|cannot)\b|n['’]t\b")
 
@@ -72,7 +74,7 @@ def courses(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
 
 def _steadily(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """`was falling: * at step *, * at step *`: figures of one column, in the order of their rows, each below the one before it."""
-    for m in _GOING.finditer(clause.own):
+    for m in _GOING.finditer(clause.own) if not _ALL_THE_WAY.search(clause.own) else ():
         behind = [
             c for g in clause.groups if g.start >= m.end() for c in g.cells if unit_of(c) or not _of_order(c.column)
         ]

@@ -55,3 +55,9 @@ def is_absent(word: str, text: str, absent: frozenset[str], backed: frozenset[st
         ):
             return False
     return True
+
+
+def is_said(word: str, plain: str) -> bool:
+    """Whether a sentence says of something that it is so: `was behind`, and not `no rank was behind`."""
+    said = re.finditer(rf"(?i)\b(?:was|were|is|are|been|fell|stayed) {re.escape(word)}\b", plain)
+    return any(not negated(plain, m.end() - 1) for m in said)

@@ -149,7 +149,9 @@ _GENERIC = lazy.compile(
 _AHEAD = lazy.compile(
     rf"(?i)\b({'|'.join(_THINGS)})(?: (?:number|id|name))?(?: (?:is|was|were|called|named|at|with))?(?: ?[=:#])? ?$"
 )
-_BEHIND = lazy.compile(r"(?i) (ranks?|nodes|hosts|machines|gpus|cards|users|jobs|steps|epochs|attempts|times)\b")
+_BEHIND = lazy.compile(
+    r"(?i) (?:different |distinct |separate )?(ranks?|nodes|hosts|machines|gpus|cards|users|jobs|steps|epochs|attempts|times)\b"
+)
 _ONE = lazy.compile(r"(?i)\b(rank|node|host|machine|gpu|card|attempt|job|user)(?: (?:number|id))?(?: ?[=:#])? $")
 _MANY = lazy.compile(
     r"^(?:ranks|nodes|hosts|machines|gpus|cards|attempts|jobs|users)\b|_count\b|(?i:\bhow many\b|\bnumber of\b)"

@@ -24,6 +24,8 @@ from store.catalog import catalog
 _NONE = lazy.compile(rf"(?i)\bno (?P<what>[^{HOLE},.;:()]+)")
 _COUNT = lazy.compile(rf"(?i){HOLE} (?P<what>[^{HOLE},.;:()]+)")
 _OTHER_DENIAL = lazy.compile(r"(?i)\b(?:not|never|none|nor|neither|nothing|nobody|without|\w+n['’]t)\b")
+_ANYWHERE = lazy.compile(r"(?i)\bany (?:nodes?|gpus?|jobs?|machines?|hosts?)\b")
+"""More than what the job has."""
 _TOLD = word_set(
     """was were is are be been logged seen found recorded there on of for in at its the a job node nodes gpu gpus run that did
     any during while ran from by log logs kernel driver reported this whole throughout either stands stood shows showed got ended"""
@@ -55,7 +57,7 @@ def _none_of(own: str, empty: CellValue, cells: Sequence[CellValue], ledger: Led
     denied = list(_NONE.finditer(own))
     counted = None if denied or len(cells) > 1 else _COUNT.search(own)
     denied = [counted] if counted else denied
-    if len(denied) != 1 or _OTHER_DENIAL.search(own):
+    if len(denied) != 1 or _OTHER_DENIAL.search(own) or _ANYWHERE.search(own):
         return False
     evidence = ledger.get(empty.id)
     info = catalog().get(evidence.query)

@@ -59,3 +59,9 @@ def spoken_of(word: str, among: frozenset[str]) -> bool:
 def listed(words: Sequence[str]) -> str:
     """The first of the words that nothing says, or of the things that are told of them, as a reader is told."""
     return ", ".join(w if w.startswith("the ") else repr(w) for w in words[:6])
+
+
+def said_of(text: str, word: str) -> str:
+    """What "the same node" is said of: the stem of the next word."""
+    found = re.search(rf"(?i)\b{re.escape(word)}\s+([a-z]+)", text)
+    return stem(found[1]) if found else ""

@@ -25,6 +25,7 @@ COURSES = [
     ("The gradient norm fell to <evict.loss_shape.highest_grad_norm>.", "The gradient norm fell to <evict.loss_shape.end_grad_norm>."),
     ("The temperature fell to <wide.gpu_summary.temp_max_c>.", "The highest temperature was <wide.gpu_summary:3.temp_max_c>."),
     ("The loss of the run fell to <down.node_failures.node>.", "The loss of the run fell to <down.train_summary.last_loss>."),
+    ("The loss fell to <down.train_summary.last_loss> and the job to node <wide.job_overview.node_list>.", "Its loss fell to <down.train_summary.last_loss>."),
     ("The job fell to rank <wide.process_exits.rank>.", "Rank <wide.process_exits.rank> ended."),
     ("The loss fell to <down.train_summary.last_loss> because of node <down.node_failures.node>.", "The loss fell to <down.train_summary.min_loss>."),
 ]  # fmt: skip
@@ -39,6 +40,9 @@ WRITTEN = [
     ("Slurm restarted the run <kill.job_overview.gpus> times.", "Slurm restarted the run <kill.job_overview.restarts> times."),
     ("Slurm preempted the job <kill.job_overview.restarts> times.", "It restarted the job <evict.job_overview.restarts> time."),
     ("Slurm restarted the rank <evict.job_overview.restarts> times.", "The job was restarted <evict.job_overview.restarts> times."),
+    ("The user restarted the job <evict.job_overview.restarts> times.", "Slurm had restarted the job <evict.job_overview.restarts> times."),
+    ("Rank <kill.fatal_signals:1.rank> ended <kill.job_overview.elapsed_s> after its start.", "The run ended <kill.job_overview.elapsed_s> after its start."),
+    ("<find_jobs_summary.jobs> different users failed.", "<find_jobs_summary.jobs> different jobs failed."),
     ("The job ended <kill.job_overview.wait_s> after its start.", "The job ended <kill.job_overview.elapsed_s> after its start."),
     ("The job failed <kill.job_overview.time_limit_min> after it had started.", "The job failed <kill.job_overview.elapsed_min> after it had started."),
     ("The job ended <kill.job_overview.elapsed_s> after its submission.", "Job <down.job_overview.job_id> ended <down.job_overview.elapsed_s> after its start."),

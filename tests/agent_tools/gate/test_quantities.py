@@ -140,6 +140,7 @@ FALSE = {
         "The job's GPUs were healthy, as no XID events were seen ([[E3.row_count]] events).",
         "[[E3.row_count]] events of the job's GPUs were harmless.",
         "XIDs ended [[E3.row_count]] times.",
+        "No XID events were seen on any node ([[E3.row_count]] events).",
         "On its nodes errors were logged [[E3.row_count]] times.",
         "On other nodes XIDs were logged [[E3.row_count]] times.",
         "No GPU failed ([[E3.row_count]]).",

@@ -21,6 +21,7 @@ SAID = [
     ("The loss was rising: <kill.loss_curve.loss>, <kill.loss_curve:1.loss>, <kill.loss_curve:2.loss>.", "The loss was falling: <kill.loss_curve.loss>, <kill.loss_curve:1.loss>, <kill.loss_curve:2.loss>."),
     ("The loss was still falling: <gone.loss_curve:3.loss> at step <gone.loss_curve:3.first_step>, <gone.loss_curve:2.loss> at step <gone.loss_curve:2.first_step>.", "The loss was still falling: <gone.loss_curve:2.loss> at step <gone.loss_curve:2.first_step>, <gone.loss_curve:3.loss> at step <gone.loss_curve:3.first_step>."),
     ("The loss was falling: <down.loss_curve:4.loss>, <down.loss_curve:5.loss>.", "The loss was rising: <down.loss_curve:4.loss>, <down.loss_curve:5.loss>."),
+    ("The loss was falling to the end: <kill.loss_curve.loss>, <kill.loss_curve:1.loss>.", "The loss was falling: <kill.loss_curve:1.loss>, <kill.loss_curve:2.loss>."),
     ("The loss was not falling: <kill.loss_curve.loss>, <kill.loss_curve:1.loss>.", "The loss was falling: <kill.loss_curve.loss>, <kill.loss_curve:1.loss>."),
     ("Both ranks exited with code <kill.launcher_failures.exit_code>.", "Both ranks exited with code <code.launcher_failures.exit_code>."),
     ("Only one rank exited with code <code.launcher_failures.exit_code>.", "Rank <code.launcher_failures.rank> exited with code <code.launcher_failures.exit_code>."),

@@ -52,9 +52,10 @@ def book(
     more: dict[str, tuple[str, str]] | None = None,
     fleet: Sequence[str] = (),
     besides: Sequence[tuple[str, str]] = (),
+    tally: str = "",
 ) -> Book:
     """The evidence, from a lake in the folder; `more` are further examples by short name, each with its job, `fleet` further
-    queries about no job, and `besides` further ones about one: its short name, and the query."""
+    queries about no job, and `besides` further ones about one: its short name, and the query; `tally` is what all jobs are counted by."""
     jobs = JOBS | {short: job for short, (_, job) in (more or {}).items()}
     names = [*SHIPPED, *(example for example, _ in (more or {}).values())]
     import_paths([EXAMPLES / name for name in names], folder, durable=False)
@@ -63,6 +64,8 @@ def book(
         asked = Investigation(reader)
         for query in ("find_jobs", *fleet):
             asked.ledger.ask(reader, query)
+        if tally:
+            asked.ledger.ask(reader, "fleet_tally", by=tally)
         for job in jobs.values():
             asked.open(job)
         for query in ("rank_compare", "process_exits", "gpu_summary", "gpu_events"):
