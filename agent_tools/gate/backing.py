@@ -62,7 +62,10 @@ _LOG_SAYS = lazy.compile(
     r"(?i)\b(?:the|its) logs? (?:itself )?(?:says?|shows?|reports?|names?|tells?|records?|holds?|has)\b|\baccording to (?:the|its) log\b"
 )
 _BY_WHOM = lazy.compile(r"(?i)\bby (?:the |its |another |some )?(?P<who>user|owner)s?\b(?!['’]|\W*\*)")
-"""Whose word it is, and who did it: more than a name of what every job has."""
+_BY_THING = lazy.compile(
+    r"(?i)\b(?:cancell?ed|ended|stopped|terminated|requeued|preempted|restarted|evicted|sent back) by (?:the |its |his |their |a )?(?P<who>nodes?|hosts?|machines?|gpus?|cards?|ranks?|process(?:es)?|steps?)\b"
+)
+"""Whose word it is, and who did it: more than a name of what every job has; a machine does none of this by a row's word."""
 _WORD = lazy.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _MARK = lazy.compile(r"\[\[[^\]]*\]\]")
 _OPEN = lazy.compile(r"(?i)[^.;:]*\bor\b[^.;:]*")
@@ -154,6 +157,7 @@ class Backing:
         if _LOG_SAYS.search(plain := _MARK.sub("*", text)) and not self._of_log(refs):
             found["the log"] = None
         found |= {m["who"]: None for m in _BY_WHOM.finditer(plain) if not spoken_of(m["who"], seen)}
+        found |= {m["who"]: None for m in _BY_THING.finditer(plain)}
         if word := untrained(text, list(self._cells(refs)), self.ledger):
             found[word] = None
         if word := untold(whole, self.ledger):

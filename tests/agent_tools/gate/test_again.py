@@ -25,6 +25,8 @@ AGAIN = [
     ("The job was not sent back to the queue at <evict.job_attempts.end_ts>.", "The job was sent back to the queue at <evict.job_attempts.end_ts>."),
     ("The rerun was started by user <back.job_attempts:1.user>.", "The rerun started at <back.job_attempts:1.start_ts>."),
     ("The job was sent back to the queue by <evict.job_overview.user> at <evict.job_attempts.end_ts>.", "At <evict.job_attempts.end_ts> the job was sent back to the queue."),
+    ("The job was preempted by its node at <evict.job_attempts.end_ts>.", "The job was preempted at <evict.job_attempts.end_ts>."),
+    ("The rank was ended by the machine with signal <kill.fatal_signals:1.signal>.", "The rank was ended by signal <kill.fatal_signals:1.signal>."),
     ("An operator sent the job back to the queue at <evict.job_attempts.end_ts>.", "The job went back to the queue at <evict.job_attempts.end_ts>."),
     ("An earlier job, <kill.similar_jobs:1.job_id>, ended as <kill.similar_jobs:1.state>.", "A later job, <kill.similar_jobs:1.job_id>, ended as <kill.similar_jobs:1.state>."),
     ("A subsequent job, <kill.similar_jobs:2.job_id>, ended at step <kill.similar_jobs:2.last_step>.", "A previous job, <kill.similar_jobs:2.job_id>, ended at step <kill.similar_jobs:2.last_step>."),
