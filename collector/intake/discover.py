@@ -25,7 +25,11 @@ _TAIL_NAME = lazy.compile(
 _HEAD_JOB = lazy.compile(
     r"SLURM_(?:JOB_ID|JOBID|ARRAY_JOB_ID)\s*[=:]\s*[\"']?(\d{1,12})"
     r"|\*\*\* (?:JOB|STEP) (\d{1,12})[. ]"
-    r"|\b(?:[Ss]lurm )?[Jj][Oo][Bb](?: ?[Ii][Dd])?\s*(?:is|[=:#])?\s*(\d{2,12})\b"
+    # HTCondor numbers each event of a job, and the job by cluster, process and subprocess.
+    r"|^\d{3} \((\d{1,12})\.\d{3,}\.\d{3}\) \d"
+    # The figure that begins the next line is a column of its own.
+    r"|\b(?:[Ss]lurm )?[Jj][Oo][Bb](?: ?[Ii][Dd])?[ \t]*(?:is|[=:#])?[ \t]*(\d{2,12})\b",
+    re.MULTILINE,
 )
 _DATE = lazy.compile(r"(?:19|20)\d{6}|(?:19|20)\d\d$|1\d{9}$")
 """A day, a year, or seconds since 1970 (torchtune's DiskLogger writes `log_1773216792.txt`): a job of a single cluster has 26 bits."""

@@ -36,6 +36,8 @@ def index(*jobs: SlurmJob) -> JobIndex:
         ("train-1773216792.log", "SLURM_JOB_ID=4812\n", "4812"),
         ("model-v2.log", "epoch 12 loss 3.14", None),
         ("train.log", "the job is 4 times faster", None),
+        ("events.log", "000 (88123.000.000) 2025-03-02 10:00:01 Job submitted from host: <10.0.0.4:9618>\n", "88123"),
+        ("events.log", "\t9120  -  Run Bytes Sent By Job\n\t7755  -  Run Bytes Received By Job\n", None),
     ],
 )
 def test_what_the_file_itself_says(name: str, head: str, job: str | None) -> None:
