@@ -64,6 +64,8 @@ _LABEL = lazy.compile(
 
 _LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL|SEVERE|NOTE|EXCEPTION)"
 
+MODULES = lazy.compile(r"\s*(?:Loaded (?:module: |dependency \[)|Loading requirement: )")
+"""What environment modules print of what they load: the beginning of a job's script, and no part of what stands before it."""
 BAR = lazy.compile(r"\d%\|.{0,400}\| *\d+(?:\.\d+)?[kMG]?/(?:\d|\?).{0,40}\[\d")
 LOG_LINE = lazy.compile(
     rf"\s*(?:"

@@ -156,3 +156,19 @@ ValueError: two devices are wanted
 Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.
 """)
     assert row.message == "two devices are wanted"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Loaded module: python3/3.9.1", "Loaded dependency [cudnn/v8]: cuda/11.1", "  Loading requirement: gcc/9.2"],
+)
+def test_what_a_later_script_loads_is_no_part_of_an_exceptions_words(line: str):
+    row = one(f"""\
+Traceback (most recent call last):
+  File "/home/u/train.py", line 3, in <module>
+    fuse(a, b)
+RuntimeError: sizes differ at dimension 3
+{line}
+None
+""")
+    assert row.message == "sizes differ at dimension 3"
