@@ -100,8 +100,35 @@ def assess(facts: Facts) -> Assessment:
     steps = facts.progress.steps
     if steps is not None and count(steps, "broken_evals") >= _UNSCORED and own_failure(facts) == "":
         return _unscored(shape, steps)
+    if reading.shape == "transient" and not reading.strong and own_failure(facts) == "":
+        return _mostly(shape)
     fallen = collapsed(facts) if rises_by_right(shape) else None
     return fallen or _not_it(shape, end, reading)
+
+
+def _mostly(shape: RowView) -> Assessment:
+    """More reports without a number than with one, and a number at the end: no recovery that anything shows."""
+    return Assessment(
+        CODE,
+        "suspected",
+        "non_finite",
+        0.5,
+        "job",
+        "The loss was not finite in most of its reports, though it was at the end.",
+        say(
+            f"{shape['bad_points']} of {shape['points']} loss reports are not finite (NaN or infinite); "
+            f"the last one is {shape['last_loss']}."
+        ),
+        implies=say(
+            "The weights gave a number after them, so what spoiled the loss may come and go: a bad batch, a rate that is too high.",
+            status="hypothesis",
+        ),
+        missing=[
+            cause_of(),
+            lacks("Whether the training recovered.", "more loss reports after those that are not finite"),
+        ],
+        actions=actions_of("non_finite", shape)[1:],  # which checkpoint is worth something is not known
+    )
 
 
 def _unscored(shape: RowView, steps: RowView) -> Assessment:

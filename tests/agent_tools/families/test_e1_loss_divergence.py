@@ -25,6 +25,13 @@ def test_a_loss_that_becomes_nan_and_stays_is_not_finite(tmp_path: Path) -> None
     assert a.confidence >= 0.9
 
 
+def test_a_number_after_more_reports_without_one_is_no_recovery(tmp_path: Path) -> None:
+    a = judge(World(tmp_path / "a").train([NAN, NAN, 1.2]), assess)
+    assert (a.status, a.mode, a.attribution) == ("suspected", "non_finite", "job")
+    assert 0.48 < a.confidence < 0.6
+    assert judge(World(tmp_path / "b").train([NAN, 1.4, 1.3, 1.2]), assess).status != "suspected"
+
+
 def test_a_printed_zero_beside_a_nan_gradient_is_not_finite(tmp_path: Path) -> None:
     a = judge(World(tmp_path).train([0.0] * 5, grads=[NAN] * 5), assess)
     assert (a.status, a.mode) == ("confirmed", "non_finite")
