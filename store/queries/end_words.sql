@@ -7,7 +7,7 @@
 -- COLUMN bar_line: its line
 -- COLUMN bar_total: what it counts to
 -- COLUMN parts: full bars of the same length before the last line that begins an epoch: each of them was one epoch's
--- COLUMN dones: lines that say that training is complete, the model is saved, or in a batch system's words that the job ended well; not said of an epoch before
+-- COLUMN dones: lines that say that training is complete, the model is saved, or in a batch system's words that the job ended well; not said of an epoch before, nor of save after save
 -- COLUMN done_text: the last one
 -- COLUMN done_line: its line
 -- COLUMN saves: lines that say that a model or checkpoint is being saved
@@ -17,7 +17,7 @@
 -- COLUMN nan_text: the first one
 -- COLUMN nan_line: its line
 -- COLUMN nan_last_line: line of the last one
--- COLUMN goes_on_line: last line that begins an epoch, or shows a bar of training short of its end
+-- COLUMN goes_on_line: last line that begins an epoch or the training, or shows a bar of training short of its end
 -- COLUMN losses_after: lines with a finite loss after the last of them
 -- COLUMN last_text: the last line that is not empty
 -- COLUMN last_line: its number
@@ -36,11 +36,12 @@ l AS (
 x AS (
   SELECT *,
     regexp_extract(text, '100%\|[^|]*\|\s*(\d+)/(\d+)\s*\[', ['n', 'total']) AS bar,
-    regexp_matches(text, '(?i)\b(training|train|run|fit|finetuning|fine-tuning)( is| was| has)? (successfully )?(complete|completed|finished|done|ended)\b|(finished|completed|done) (training|fine-?tuning)|training finished|trained model|model (was |is )?(successfully )?saved|successfully saved|max_(epochs|steps)=\d+`? reached|run_stop.*success|\bsaved\b\C{0,60}\b(to|as|in|at)\b \S*final\S*\.(pt|pth|ckpt|safetensors|h5|keras|pkl|onnx|zip|bin)\b|^\W*finished (all )?\d+ (runs|trials|experiments|folds|seeds)\b\W*$|\breached (the )?-{0,2}max(imum)?[-_ ]?(number of )?(train(ing)?[-_ ])?(seconds|time|runtime|steps|iterations?|iters|epochs?|updates)\b\C{0,40}\b(stopp|exit|finish|ending|end of)|^\s*job execution was successful\. exit status 0\b|^\s*successfully completed\.\s*$|^\s*state: completed \(exit code 0\)\s*$|^\s*exit[ _]status: +0\s*$|^\W*optimi[sz]ation( is| was| has)? (complete|completed|finished|done)\b|\bfinal\b[\w /()-]*\b(acc|accuracy|loss|score|f1|auc|auroc|mae|mse|rmse|miou|iou|map|bleu|rouge|wer|ppl|perplexity|reward|return|psnr|dice)\b\C{0,12}[0-9]')
+    regexp_matches(text, '(?i)\b(training|train|run|fit|finetuning|fine-tuning)( is| was| has)? (successfully )?(complete|completed|finished|done|ended)\b|(finished|completed|done) (training|fine-?tuning)|training finished|trained model|model (was |is )?(successfully )?saved|successfully saved|max_(epochs|steps)=\d+`? reached|run_stop.*success|\bsaved\b\C{0,60}\b(to|as|in|at)\b \S*final\S*\.(pt|pth|ckpt|safetensors|h5|keras|pkl|onnx|zip|bin)\b|^\W*finished (all )?\d+ (runs|trials|experiments|folds|seeds)\b\W*$|\breached (the )?-{0,2}max(imum)?[-_ ]?(number of )?(train(ing)?[-_ ])?(seconds|time|runtime|steps|iterations?|iters|epochs?|updates)\b\C{0,40}\b(stopp|exit|finish|ending|end of)|^\s*job execution was successful\. exit status 0\b|^\s*successfully completed\.\s*$|^\s*state: completed \(exit code 0\)\s*$|^\s*exit[ _]status: +0\s*$|^\W*(all )?done[.!,:;]+ \C{0,60}\bsaved\b|^\W*optimi[sz]ation( is| was| has)? (complete|completed|finished|done)\b|\bfinal\b[\w /()-]*\b(acc|accuracy|loss|score|f1|auc|auroc|mae|mse|rmse|miou|iou|map|bleu|rouge|wer|ppl|perplexity|reward|return|psnr|dice)\b\C{0,12}[0-9]')
       AND NOT regexp_matches(text, '(?i)\bnot\b|incomplete|fail|unable|error|will be|when training|\bfinal\b\C{0,60}\b(epoch|fold|layer|step|iter|round|task|seed|trial|batch)') AS done,
-    regexp_matches(text, '(?i)^\C{0,60}\b(start|begin)(ing|s)?( of)?( training)? epoch\b|^\s*[1-9]?[0-9]%\|')
+    regexp_matches(text, '(?i)^\C{0,60}\b(start|begin)(ing|s)?( of)?( training)? epoch\b|^\s*[1-9]?[0-9]%\||^\W*(start|begin)(ing|s)?( (of|the))? (model )?(training|fine-?tuning)\b\W*$')
       AND NOT regexp_matches(left(text, 100), '(?i)eval|valid|test|predict|load|download|map|shard|fetch|generat|process|filter|convert|upload|\[[^\]]*<00:00') AS goes_on,
     regexp_matches(text, '(?i)^\C{0,60}\b(start|begin)(ing|s)?( of)?( training)? epoch\b') AS begins, regexp_replace(text, '\d+', '#', 'g') AS shape,
+    regexp_matches(text, '(?i)\bsaved\b') AND NOT regexp_matches(text, '(?i)\bfinal\b|train|finish|complet|\bdone\b') AS often,
     regexp_matches(text, '(?i)\bsav(ing|ed)\b\C{0,40}\b(model|checkpoint|weights|adapter|state)\b|(model|checkpoint|weights|adapter|configuration)\C{0,20} saved') AS saves,
     regexp_matches(text, '\bN[aA]Ns?\b|(?i)\bnan (loss|detected|encountered|found|in)\b|loss[:= ]+(nan|inf)\b|\b\d+/\d+\s+(?:\S+\s+){0,2}(?:-?nan\s+){2}')
       AND NOT regexp_matches(text, '(?i)no nan|nan iterations: *0|without nan|0 nan|skip_nan|check_nan|nan_to_num|isnan|dropna|fillna|\bnan,') AS nans
@@ -54,10 +55,11 @@ y AS (
   FROM x
 ),
 z AS (
-  SELECT * REPLACE (done AND NOT coalesce(min(line_no) FILTER (WHERE done) OVER (PARTITION BY file, shape) < last_begin, false) AS done),
+  SELECT * REPLACE (done AND NOT (often AND count(*) OVER s > 2 AND max(line_no) OVER s - min(line_no) OVER s > 2 * count(*) OVER s)
+    AND NOT coalesce(min(line_no) FILTER (WHERE done) OVER s < last_begin, false) AS done),
     full_bar AND line_no < last_begin AS part, last_value(bar.total IGNORE NULLS) OVER (
       PARTITION BY file, full_bar ORDER BY line_no ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS last_total
-  FROM y
+  FROM y WINDOW s AS (PARTITION BY file, shape)
 )
 SELECT
   count(*) FILTER (WHERE full_bar) AS bars, left(arg_max(text, line_no) FILTER (WHERE full_bar), 160) AS bar_text,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.agent_tools.families.logkit import drafted
+from tests.agent_tools.families.logkit import drafted, looped
 
 
 def test_a_worker_that_dies_below_the_last_word_of_the_work_did_not_end_it(tmp_path: Path) -> None:
@@ -42,3 +42,28 @@ def test_a_worker_that_an_older_ray_lost_was_killed_or_crashed(tmp_path: Path) -
     (tmp_path / "wanted").mkdir()
     wanted = lost.replace("Worker PID", "Worker exit type: INTENDED_USER_EXIT Worker exit detail: done. Worker PID")
     assert drafted(wanted, tmp_path / "wanted").family != "A2"
+
+
+def test_a_save_that_follows_a_save_is_no_end_of_the_work(tmp_path: Path) -> None:
+    def text(last: int) -> str:
+        return "".join(
+            f"Epoch {n}: train loss {2.0 - n / 20}\nEpoch {n}: val loss {2.1 - n / 20}\nBest model saved at epoch: {n}\n"
+            for n in range(last)
+        )
+
+    found = drafted(text(12), tmp_path / "often")
+    assert (found.family, found.confidence < 0.5) == ("G1", True), found.headline
+    found = drafted(text(12).replace("Best model saved", "Better than") + "Model saved.\n", tmp_path / "last")
+    assert (found.family, found.confidence > 0.5) == ("G1", True), found.headline
+
+
+def test_a_training_that_starts_below_the_end_of_another_goes_on(tmp_path: Path) -> None:
+    one = "running tune.sh for model /m/{0}\nStarting fine-tuning!\nFinished fine-tuning!\n"
+    assert drafted(one.format(0) + one.format(1), tmp_path / "both").family == "G1"
+    found = drafted(one.format(0) + one.format(1).replace("Finished fine-tuning!\n", ""), tmp_path / "first")
+    assert found.family == "U0", found.headline
+
+
+def test_done_and_saved_is_an_end(tmp_path: Path) -> None:
+    found = drafted(looped(0, 400).replace("/9000", ":") + "Done. Weights saved to /runs/a/net.pt\n", tmp_path)
+    assert (found.family, found.confidence > 0.8) == ("G1", True), found.headline
