@@ -5,7 +5,7 @@
 -- COLUMN reports: progress lines of training
 -- COLUMN last_step: last step reported; the highest, unless the steps begin anew after the last of those planned
 -- COLUMN total_steps: planned steps, of an epoch where a program counts those
--- COLUMN done [ratio]: last step over planned steps
+-- COLUMN done [ratio]: last step over planned steps; whole where each was reported once, counted from zero
 -- COLUMN epochs_done: planned epochs, where lines of whole epochs go up to the last of them and none begins anew
 -- COLUMN progress_line: line of the last progress
 -- COLUMN ends: messages that say that training finished or that a launcher's children ended well
@@ -94,7 +94,10 @@ anew AS (
 ),
 p AS (
   SELECT
-    count(*) AS reports, coalesce((SELECT step FROM anew), max(step)) AS last_step, max(total_steps) AS planned, max(line_no) AS progress_line
+    count(*) AS reports, coalesce((SELECT step FROM anew), max(step)) AS last_step, max(total_steps) AS planned, max(line_no) AS progress_line,
+    -- counted from zero, every one of them: the last is the plan less one
+    min(step) = 0 AND max(step) = greatest(max(total_steps), 1) - 1 AND count(DISTINCT step) = max(total_steps)
+      AND count(step) = max(total_steps) AS each_from_zero
   FROM t
 ),
 ep AS (
@@ -229,7 +232,7 @@ sv AS (
 )
 SELECT
   p.reports, p.last_step, coalesce(p.planned, a.plan) AS total_steps,
-  CASE WHEN coalesce(p.planned, a.plan) > 0 THEN round(p.last_step / coalesce(p.planned, a.plan)::DOUBLE, 3) END AS done,
+  CASE WHEN p.each_from_zero THEN 1.0 WHEN coalesce(p.planned, a.plan) > 0 THEN round(p.last_step / coalesce(p.planned, a.plan)::DOUBLE, 3) END AS done,
   whole.epochs_done, p.progress_line, a.ends, a.end_message, a.end_line,
   a.end_name, sv.saves_after, r.errors, r.error_name, r.error_message, r.error_file, r.error_line, n.nan_errors, n.nan_stops, n.nan_name,
   n.nan_message, n.nan_line, a.cuda_ooms, a.host_ooms, a.collective_errors, a.rendezvous_errors, a.storage_errors,

@@ -67,3 +67,13 @@ def test_a_training_that_starts_below_the_end_of_another_goes_on(tmp_path: Path)
 def test_done_and_saved_is_an_end(tmp_path: Path) -> None:
     found = drafted(looped(0, 400).replace("/9000", ":") + "Done. Weights saved to /runs/a/net.pt\n", tmp_path)
     assert (found.family, found.confidence > 0.8) == ("G1", True), found.headline
+
+
+def test_a_plan_counted_from_zero_is_done_with_its_last_step(tmp_path: Path) -> None:
+    def text(*numbers: int) -> str:
+        return "".join(f"[ {n:>2}/60]: dloss: {1 / (n + 2):.4f}, gloss: {2 / (n + 2):.4f}\n" for n in numbers)
+
+    found = drafted(text(*range(60)), tmp_path / "all")
+    assert (found.family, found.headline.startswith("The run completed")) == ("G1", True), found.headline
+    for name, numbers in (("short", range(59)), ("some", [*range(0, 60, 2), 59]), ("twice", [*range(59), 58])):
+        assert drafted(text(*numbers), tmp_path / name).family != "G1", name
