@@ -22,6 +22,10 @@ _LOSS = lazy.compile(
     r"(?i:loss)(?:\sso far)?(?P<after>(?:[_/-]?[A-Za-z]\w{0,30}|\d{1,3}(?=\s?[:=])|\s(?i:is|average|avg|train|training|total|mean)(?=[\s:=]))?)"
     rf"\s{{0,3}}(?P<mark>[:=]{{0,2}})\s{{0,12}}(?:\[|tensor\()?(?P<value>{NUMBER})(?![\w%]|\.\d)"
 )
+# The figure before its name, where none is behind it: `0.9816 C.E. Loss, 94.28% Accuracy`.
+_BEHIND = lazy.compile(
+    rf"(?<![\w.:/%-])(?P<value>{NUMBER}) (?P<head>(?:[A-Za-z][\w.]{{0,15}}[ -]){{0,2}})(?i:loss)(?=\s{{0,3}}(?:[,;|)\]]|$))"
+)
 # What `loss` is a part of, and up to three words before it with nothing but a blank between.
 _BEFORE = lazy.compile(r"(?:(?<![\w./%:-])[A-Za-z]\w{0,24}[ -]){0,3}(?:[A-Za-z_][\w./-]{0,40})?\Z")
 _WORDS = lazy.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
@@ -32,7 +36,11 @@ _WHOLE = frozenset(
     )
 )
 _UNITS = frozenset(_WORDS.findall("per tok token tokens example examples sample samples"))
-_HELD_OUT = frozenset(_WORDS.findall("v vl vld val vali valid validate validation eval evaluation test tst dev"))
+_HELD_OUT = frozenset(
+    _WORDS.findall(
+        "v vl vld val vali valid validate validated validation eval evaluated evaluation test tested tst dev"
+    )
+)
 _PARTS = frozenset(
     _WORDS.findall(
         "d g dis disc discriminator gen generator critic actor policy value entropy adv gan cls classification reg regression box bbox giou iou dice mask"
@@ -62,7 +70,7 @@ class Loss:
 
 
 def losses(text: str) -> list[Loss]:
-    """Every loss that is named with its figure behind the name."""
+    """Every loss that is named with its figure behind the name; where there is none, one with its figure before it."""
     found: list[Loss] = []
     acts = POLICY.search(text) is not None
     for match in _LOSS.finditer(text):
@@ -72,6 +80,9 @@ def losses(text: str) -> list[Loss]:
         of = "part" if acts and words & _VALUE else _of(words, bool(head) and not head[-1].isspace())
         start = match.start() - len(head)
         found.append(Loss(start, match.end(), of, "total" in words, bool(match["mark"]), match["value"]))
+    if not found and (match := _BEHIND.search(text)) is not None:
+        words = {w.lower() for w in _WORDS.findall(match["head"])}
+        found.append(Loss(match.start(), match.end(), _of(words, False), "total" in words, False, match["value"]))
     return found
 
 
@@ -118,6 +129,7 @@ _SEEN = lazy.compile(
 _AHEAD = lazy.compile(r"(?<![\w./-])(?P<n>\d{1,12}+)(?P<total>) (?i:iterations?|iters?|steps?|updates?)(?=[,:])")
 # Nobody fills a total up with zeros: `[03/00000100]` is the hundredth step, and not three out of hundred.
 _PAIR = lazy.compile(r"^\[ {0,6}(?P<epoch>\d{1,9})(?:(?:, {0,8}|/(?=0\d{3}))(?P<n>\d{1,12}))?\]")
+_ROUND = lazy.compile(r"^\[?\s{0,3}\(\s?(\d{1,9})\s?\)\s")  # `[ (3 ) Loss: 0.358, train_Acc: 0.986]`
 _LED = lazy.compile(r"^\s{0,8}[\[(]\s{0,4}(\d{1,9}+)\s?/\s{0,4}(\d{1,9}+)[\])]\s")
 _PART_EPOCH = lazy.compile(r"(?i)\bepochs?[ :=]{1,3}(\d{1,9}\.\d{1,9})(?: ?/ ?(\d{1,9}))?")
 
@@ -151,6 +163,8 @@ def counts(text: str) -> Counts | None:
     if (pair := _PAIR.match(text)) is not None:
         n = pair["n"]
         return Counts(0, float(pair["epoch"]), None, int(n)) if n else Counts(0, step=int(pair["epoch"]))
+    if (alone := _ROUND.match(text)) is not None:
+        return Counts(0, step=int(alone[1]))
     epoch: re.Match[str] | None = None
     steps: list[re.Match[str]] = []
     for match in _COUNT.finditer(text):

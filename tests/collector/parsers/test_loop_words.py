@@ -25,6 +25,11 @@ LOSSES = [
     ("triplet loss: 1.25", None, "unknown"),
     ("pi loss: 0.25, v loss: 1.5, q_loss: 2.5", None, "part part part"),
     ("v loss: 1.5", None, "held out"),
+    ("1.25 C.E. Loss, 91.50% Accuracy", None, "unknown"),
+    ("1.25 train loss | 0.5 acc", "1.25", "whole"),
+    ("1.25 val loss", None, "held out"),
+    ("Epoch 3 evaluated with loss: 1.25", None, "held out"),
+    ("5% loss, v1.25 loss, 3:25 loss, 1.25 loss of sight", None, ""),
     ("0% packet loss, time 31ms; loss of 3 lines; loss at 64%", None, ""),
 ]
 
@@ -47,6 +52,7 @@ COUNTS = [
     ("- INFO - run -   | [   3/  50][   100/   448] | train_loss", (3, 50, 100, None, 448)),
     ("(3/50) batch 100/448 train loss", (3, 50, 100, None, 448)),
     ("[3/50] global step 100: loss", (3, 50, 100, None, None)),
+    ("[ (100 ) Loss: 0.5, train_Acc: 0.9]", (None, None, 100, None, None)),
     ("It: 100, Loss", (None, None, 100, None, None)),
     ("100 | loss 0.5 | lr", (None, None, 100, None, None)),
     ("[x] 100 iteration, loss", (None, None, 100, None, None)),

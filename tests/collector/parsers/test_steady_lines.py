@@ -7,6 +7,7 @@ import math
 import pytest
 
 from collector.parsers.base import parse_text
+from collector.parsers.epoch_lines import EpochLines
 from collector.parsers.steady_lines import SteadyLines
 from store.rows import TrainStep
 
@@ -78,6 +79,11 @@ def test_held_out_losses_are_told_from_training() -> None:
     assert [r.split for r in got] == ["eval"] * 3
 
 
+def test_an_epoch_that_was_evaluated_is_held_out() -> None:
+    got = parse_text(EpochLines(), "Epoch 3 trained with loss: 0.5.\nEpoch 3 evaluated with loss: 0.75, score: 0.25.")
+    assert [(r.split, r.loss) for r in got if isinstance(r, TrainStep)] == [("train", 0.5), ("eval", 0.75)]
+
+
 def test_a_loss_after_a_time_in_seconds_is_the_whole_loss() -> None:
     got = steps(*(f"[INFO] Epoch {n}, Time {n}.4s, Loss 0.{n}, LR 0.25" for n in range(1, 4)))
     assert [(r.epoch, r.loss, r.learning_rate) for r in got] == [(1, 0.1, 0.25), (2, 0.2, 0.25), (3, 0.3, 0.25)]
@@ -121,6 +127,8 @@ def test_what_merely_resembles_progress_is_left_alone() -> None:
         ("[epoch:   3/ 50, iter:   {n}/  448] total: 0.5, tar: 0.25", {"epoch": 3, "loss": 0.5}),
         ("Epoch:3/50 || Epochiter: {n}/448 || Loc: 0.5 Cla: 0.25 || LR: 0.001 || ETA: 1:02:03", {"loss": None, "learning_rate": 0.001}),
         ("Steps : {n}, Gen Loss Total : 0.5, Mel-Spec. Error : 0.25, s/b : 0.412", {"loss": None}),
+        ("[ ({n} ) Loss: 0.5, train_Acc: 0.75, valid_Loss: 0.25]", {"loss": 0.5}),
+        ("Step {n} @ 10:27 PM : 0.5 C.E. Loss, 94.25% Accuracy", {"loss": 0.5, "epoch": None}),
         ("INFO] {n} iteration, USE_EMA: True, train/sup_loss: 0.25, train/total_loss: 0.5, lr: 0.001", {"loss": 0.5}),
     ],
 )  # fmt: skip
@@ -153,6 +161,7 @@ def test_an_evaluation_that_is_told_of_batch_by_batch_is_no_training(worded: str
         "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to {n}.0",
         "Iter {n}: best loss 0.5, target loss 0.25",
         "iteration {n}: packet loss 0.5",
+        "iteration {n}: 0.5 packet loss, 3 sent",
         "step {n}/448 lr 0.001 expected loss 10.5",
         " {n}%|##   | {n}/448 [00:01<00:09,  1.20it/s, loss=0.5]",
         "Steps : {n}, Gen Loss : 0.5, Error : 0.25",
