@@ -108,6 +108,8 @@ _TABLE: tuple[_Rule, ...] = tuple(
         ("loaded", None, rf"[Cc]heckpoint (?:successfully )?loaded(?: from {_PATH})?"),
         ("saved", None, rf"(?:[Ss]aved (?:the |a |final |best |model )*checkpoint|[Cc]heckpoint (?:successfully )?(?:saved|written|complete\b))(?:(?: to| at| in|:|->)+ ?{_PATH})?"),
         ("saving", None, rf"[Ss]aving (?:the |a |final |best |model |latest )*(?:checkpoint|ckpt)\b(?:(?: to| at| in|:|->)+ ?{_PATH})?"),
+        ("saved", None, rf"SAVED (?:THE |A |FINAL |BEST |MODEL )*CHECKPOINT\b(?:(?: TO| IN|:)+ ?{_PATH})?"),
+        ("saving", None, rf"^\W*(?:SAVING (?:THE |A |FINAL |BEST |MODEL )*CHECKPOINT\b|Save [Cc]heckpoint (?:@|at (?:epoch|step|iter)|to:? {_PATH}))"),
         ("loading", None, rf"[Ll]oading (?:the |a |latest |model )*(?:checkpoint|ckpt) (?:from|at|file) {_PATH}"),
     )
 )  # fmt: skip
@@ -123,6 +125,7 @@ class Checkpoint(LineParser):
     name: ClassVar[str] = "checkpoint"
     anchors: ClassVar[tuple[str, ...]] = (
         "heckpoint",
+        "CHECKPOINT",
         "ckpt",
         "PytorchStream",
         "loading state_dict",
