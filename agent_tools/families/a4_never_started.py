@@ -56,7 +56,7 @@ LAUNCH: dict[str, tuple[str, float, Attribution, str]] = {
     "execve_failed": ("the program could not be executed", 0.93, "job", "Check the program's path on the compute node, its execute permission, and that the environment is activated in the job."),
     "io_setup_failed": ("an output or input file could not be opened", 0.9, "job", "Check that the folder of --output and --error exists on the compute node and may be written to."),
     "prolog_failed": ("a prolog or plugin of the cluster failed", 0.85, "infrastructure", "Submit again on other nodes and tell the operators which node it was."),
-    "container_failed": ("the container could not be brought up, or does not hold the program", 0.85, "job", "Check the image's name, its access rights and the mounts; try it with a short interactive job."),
+    "container_failed": ("the container could not be brought up, or does not hold the program", 0.85, "job", "Check that the image holds the program and finds it on its PATH, the image's name, its access rights and the mounts; try it with a short interactive job."),
     "bcast_failed": ("sbcast could not copy a file to the nodes", 0.8, "job", "Check that the file is there, and that the folder that sbcast copies it to exists on every node and has room."),
     "unschedulable": ("no node of the cluster has free what it asks for", 0.85, "scheduler", "Wait until GPUs come free, or ask for fewer; where no node has such GPUs at all, correct the request or have the device plugin looked at."),
     "not_authenticated": ("Slurm's daemons did not accept each other's credentials", 0.85, "infrastructure", "Tell the operators: munge and the clock of the node that is named, compared with the controller's (munge -n, chronyc tracking)."),

@@ -134,7 +134,7 @@ def _mostly(shape: RowView) -> Assessment:
 def _unscored(shape: RowView, steps: RowView) -> Assessment:
     """The loss of training is finite and that of the evaluations is not: in training a model may run otherwise than when it is used."""
     known = shape["start_loss"].value is not None and shape["end_loss"].value is not None
-    figured = " ({} at the start, {} at the end)".format(*figures(shape)) if known else ""
+    figured = " ({} near the start, {} near the end)".format(*figures(shape)) if known else ""
     return Assessment(
         CODE,
         "suspected",
@@ -272,7 +272,7 @@ def _lasting(facts: Facts, shape: RowView, end: RowView | None, reading: Reading
     start, last, best = shape["start_loss"].ref, shape["end_loss"].ref, shape["best_loss"].ref
     if mode == "flat":
         shows = [
-            f"The loss stayed where it began: {start} at the start, {last} at the end, over {shape['points']} reports."
+            f"The loss stayed where it began: {start} near the start, {last} near the end, over {shape['points']} reports."
         ]
         if reading.why == "rate" and shape.has("highest_rate"):
             shows.append(f"The learning rate was never above {shape['highest_rate']}.")
@@ -336,7 +336,7 @@ def _turned(facts: Facts, shape: RowView) -> str:
 
 def _not_it(shape: RowView, end: RowView | None, reading: Reading) -> Assessment:
     known = shape["start_loss"].value is not None and shape["end_loss"].value is not None
-    figured = "{} at the start, {} at the end".format(*figures(shape)) if known else ""
+    figured = "{} near the start, {} near the end".format(*figures(shape)) if known else ""
     warnings = []
     status, confidence = "ruled_out", 0.02
     if reading.shape == "falling":

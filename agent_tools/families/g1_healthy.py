@@ -69,11 +69,13 @@ def assess(facts: Facts) -> Assessment:
     missing: list[Missing] = []
     if shape is not None and reading.shape in ("falling", "transient") and not above(shape):
         begun, ended = figures(shape)
-        shows.append(f"The loss fell from {begun} to {ended} over {shape['points']} reports.")
+        shows.append(
+            f"The loss fell from {begun} near the start to {ended} near the end, over {shape['points']} reports."
+        )
         confidence = 0.9 if reading.strong else 0.82
     elif shape is not None and count(shape, "finite_points"):
         begun, ended = figures(shape)
-        shows.append(f"The loss was {begun} at the start and {ended} at the end ({shape['points']} reports).")
+        shows.append(f"The loss was {begun} near the start and {ended} near the end ({shape['points']} reports).")
         shows += (rewarded := learned(facts))
         unsure = "Whether the model learned: the loss shows no clear fall."
         missing += [] if rewarded else [lacks(unsure, "more loss reports, or an evaluation")]
@@ -375,7 +377,7 @@ def _unfinished(facts: Facts, end: RowView | None, shape: RowView | None, readin
     shows = [f"{facts.progress.phrase[:1].upper()}{facts.progress.phrase[1:]}."] if facts.progress.phrase else []
     if shape.has("start_loss") and shape.has("end_loss"):
         begun, ended = figures(shape)
-        shows.append(f"The loss stood at {begun} at the start and {ended} at the end of what is there.")
+        shows.append(f"The loss stood at {begun} near the start and {ended} near the end of what is there.")
     head = (
         "The run looks healthy so far, and is still running."
         if running
