@@ -24,6 +24,7 @@ from agent_tools.facts.stalls import STALLS, TOLD, some_stand_still, stalled_for
 from agent_tools.facts.worked import worked_on
 from agent_tools.families.base import Assessment
 from agent_tools.families.hang_causes import rested_by_storage, why_they_stood
+from agent_tools.families.killed_first import killed_first
 from agent_tools.families.quiet_meanwhile import no_report_since
 from agent_tools.families.wording import claim, gpu_of, missing
 from agent_tools.verdict import Claim
@@ -33,7 +34,6 @@ EXPLAINS = ("A2", "C1", "C3", "D1", "D2", "D3", "F3", "F4", "G1")
 
 _ACTIVITY = ("gpu_sample", "cuda_sample", "nccl_sample")
 _SIGABRT = 6
-_KILLS = frozenset({4, 7, 8, 9, 11})
 _NO_WORK = 0.03
 """SM activity of GPUs that only wait."""
 _GAVE_UP = ("collective_timeout", "monitored_barrier", "desync", "stall_shutdown")
@@ -287,7 +287,7 @@ def _stood_still(facts: Facts, quiet: RowView) -> Assessment:
     if quiet.has("progress_text"):
         result.speaks_for.append(claim(f"That report was: {quiet['progress_text']}."))
     if not done:
-        _lost(facts, result)
+        killed_first(facts, result)
         why_they_stood(facts, result)
     watched = facts.has("gpu_sample") and facts.silent_gpus is None
     if (gpus := facts.silent_gpus) is not None:
@@ -296,19 +296,6 @@ def _stood_still(facts: Facts, quiet: RowView) -> Assessment:
         result,
         "Whether the ranks were stuck in a collective.",
         f"nccl_sample{'' if watched else ', gpu_sample'}, or a flight recorder dump",
-    )
-
-
-def _lost(facts: Facts, result: Assessment) -> None:
-    """A process of the job that was killed while the others lived."""
-    killed = facts.table("fatal_signals").where(lambda r: r.get("signal") in _KILLS and r.has("line_no"))
-    if not killed:
-        return
-    row = killed[0]
-    who = f"The log of rank {row['rank']} says" if row.has("rank") else "The log says"
-    result.speaks_for.append(claim(f"{who}: {row['message']} ({row['file']} line {row['line_no']})."))
-    result.implies.append(
-        claim("A process of the job was killed, and the ranks that need it wait for it in vain.", "hypothesis")
     )
 
 
@@ -333,11 +320,9 @@ def _spun(facts: Facts) -> Assessment | None:
             result.speaks_for.append(claim(f"In its earlier part it was {half['all_sm_median']}."))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
-    _lost(facts, result)
+    known = killed_first(facts, result)
     why_they_stood(facts, result)
-    return _mostly_a_collective(
-        result, "When the last step was made, and which rank held the others up.", "a log with times; nccl_sample"
-    )
+    return _mostly_a_collective(result, _unknown(known), "a log with times; nccl_sample")
 
 
 def _launched_no_more(facts: Facts) -> Assessment | None:
@@ -358,9 +343,12 @@ def _launched_no_more(facts: Facts) -> Assessment | None:
         result.implies.append(claim("The rank on that GPU is the one that the others wait for.", "hypothesis"))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
-    return _mostly_a_collective(
-        result, "When the last step was made, and which rank held the others up.", "a log with times; nccl_sample"
-    )
+    known = killed_first(facts, result)
+    return _mostly_a_collective(result, _unknown(known), "a log with times; nccl_sample")
+
+
+def _unknown(named: bool) -> str:
+    return f"When the last step was made{'' if named else ', and which rank held the others up'}."
 
 
 def _mostly_a_collective(result: Assessment, unknown: str, signal: str) -> Assessment:
