@@ -15,6 +15,7 @@ from agent_tools.families.base import Assessment
 from agent_tools.families.c2_collective_hang import transfer_failed
 from agent_tools.families.last_at_start import launched, stuck_at_start
 from agent_tools.families.link_words import down_at_start
+from agent_tools.families.no_way import set_up_told
 from agent_tools.families.node_words import at_driver
 from agent_tools.families.too_few_nodes import lay_at_command
 from agent_tools.families.wording import UNSAID, claim, missing
@@ -286,20 +287,7 @@ def _communicator(row: RowView) -> Assessment:
     result.actions.append(
         claim("Rerun with NCCL_DEBUG=INFO and check interface names and reachability between the nodes.", "supported")
     )
-    return _no_interface(result) if row.text("name") == "no_interface" else result
-
-
-def _no_interface(result: Assessment) -> Assessment:
-    """No other rank and no time has a part in it: on this node there is nothing to begin with."""
-    result.status, result.confidence, result.attribution = "confirmed", 0.8, "job"
-    result.headline = "The process group could not be set up: NCCL found no network interface that it may use."
-    text = "NCCL_SOCKET_IFNAME, or what stands in for it, names no interface that the node has; no other rank has a part in it."
-    result.implies = [claim(text, "supported")]
-    result.missing = [missing("Which interfaces the node has.", "ip -br addr on the node")]
-    result.actions = [
-        claim("Compare NCCL_SOCKET_IFNAME with the interfaces of every node (ip -br addr), or leave it unset.")
-    ]
-    return result
+    return set_up_told(row, result)
 
 
 def _peer_gone(row: RowView) -> Assessment:
