@@ -2,7 +2,8 @@
 
 SOURCE    deepspeed.utils.logging.log_dist from engine.py and pipe/engine.py; DeepSpeedExamples' DeepSpeed-Chat
 ROWS      train_step (split train or eval), train_plan
-CAVEAT    the engine's line has no loss; `skipped` on it counts from the start, so a step was skipped when it grew
+CAVEAT    the engine's line has no loss; `skipped` on it counts from the start, so a step was skipped when it grew; the pipeline
+          engine's line of the same step follows it and has no rate of its own
 EXAMPLES
     [2023-04-18 01:46:59,142] [INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped=6, lr=[9.6e-06, 9.6e-06], mom=[(0.9, 0.95)]
     steps: 100 loss: 6.5312 iter time (s): 0.251 samples/sec: 127.490
@@ -50,6 +51,7 @@ class DeepSpeed(LineParser):
     def __init__(self) -> None:
         self._skipped: int | None = None
         self._per_second: float | None = None
+        self._rate: tuple[int, float | None] = (-1, None)
         self._planned = False
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
@@ -62,6 +64,8 @@ class DeepSpeed(LineParser):
             return ()
         if "iter time" in text and (match := _PIPE.search(text)):
             fields: dict[str, Any] = {"step_time_s": number(match[3]), "samples_per_s": number(match[4])}
+            if self._rate[0] == int(match[1]):
+                fields["learning_rate"] = self._rate[1]
             return [line.step("deepspeed", step=int(match[1]), loss=number(match[2]), loss_name="loss", **fields)]
         if "act_loss" in text and (match := _CHAT.search(text)):
             rest = {"cri_loss": number(match[4]), "unsuper_loss": number(match[5])}
@@ -99,10 +103,12 @@ class DeepSpeed(LineParser):
         grew = None if self._skipped is None else skipped > self._skipped
         self._skipped = skipped
         per_second, self._per_second = self._per_second, None
+        rate = number(match[3]) if match[3] else None
+        self._rate = int(match[1]), rate
         return line.step(
             "deepspeed",
             step=int(match[1]),
-            learning_rate=number(match[3]) if match[3] else None,
+            learning_rate=rate,
             skipped=grew,
             samples_per_s=per_second,
             metrics=as_json({"skipped_steps": skipped}),
