@@ -65,6 +65,11 @@ def assess(facts: Facts) -> Assessment:
     if last == "REQUEUED" and facts.attempt is not None and (now := _next(facts, facts.attempt)) is not None:
         h, last = now, now.text("last_state").upper()
     fate, actions = _fate(h, last, recovered)
+    resumed, stretches = facts.table("resume_signs").first, facts.table("loss_stretches").rows
+    loaded = resumed is not None and count(resumed, "loads") > 0
+    anew = recovered and not loaded and len(stretches) > 1 and _anew(stretches[-2], stretches[-1])
+    if anew:
+        fate, actions = _done_again(h)
     lost = recovered and not preempted and count(h, "node_fail_attempts") > 0
     fallen = fallen_before(facts) if lost else []
     node = f"node {fallen[0]['node']}" if fallen else "a node"
@@ -79,7 +84,6 @@ def assess(facts: Facts) -> Assessment:
     if fault is not None:
         shows.append(f"Shortly before the attempt before it ended: {event_said(fault)}")
         actions = [*actions, *say(f"Have that GPU of {fault['node']} tested before it takes jobs again.")]
-    resumed = facts.table("resume_signs").first
     implies = [
         f"It waited {h['launch_failures']} times because a launch had failed on the cluster's side, no fault of the job's."
         if count(h, "launch_failures") and mode == "requeue"
@@ -92,10 +96,9 @@ def assess(facts: Facts) -> Assessment:
     ]
     if resumed is not None and count(resumed, "loads") and resumed.has("load_message"):
         implies.append(f'The rerun went on from a checkpoint: "{resumed["load_message"]}".')
-    stretches = facts.table("loss_stretches").rows
     if len(stretches) > 1:
         implies.append(
-            f"Before it the log reaches step {stretches[-2]['last_step']}; after it the steps go on from {stretches[-1]['first_step']}."
+            f"Before it the log reaches step {stretches[-2]['last_step']}; after it the steps {'begin again at' if anew else 'go on from'} {stretches[-1]['first_step']}."
         )
     missing: list[Missing] = []
     if not last:
@@ -249,6 +252,20 @@ def _shows(h: RowView, mode: str) -> list[str]:
     if h.has("waited_min"):
         shows.append(f"The last attempt started {h['waited_min']} after the one before had ended.")
     return shows
+
+
+def _anew(before: RowView, now: RowView) -> bool:
+    """Whether the steps after the requeue begin far back, and no load of a checkpoint was printed."""
+    return not count(now, "loads") and 2 * count(now, "first_step") <= count(before, "last_step")
+
+
+def _done_again(h: RowView) -> tuple[str, list[Claim]]:
+    """What became of it where the rerun completed and did not go on from where it had been."""
+    lost = f" The attempts before it held {h['earlier_gpu_hours']} of GPU time." if h.has("earlier_gpu_hours") else ""
+    return f"The rerun completed, but it began anew: what was trained before it was thrown away.{lost}", say(
+        "Find out why the rerun did not go on from a checkpoint: whether one had been saved, and where the script looks for it.",
+        "Save checkpoints often and resume from them, so that an eviction costs little.",
+    )
 
 
 def _fate(h: RowView, last: str, recovered: bool) -> tuple[str, list[Claim]]:

@@ -189,3 +189,16 @@ def test_a_script_that_the_requeue_itself_ended_did_not_fail(tmp_path: Path, cod
     a = judge(sent_back(tmp_path, code, status).train([3.0, 2.9, 2.8]), assess)
     assert (a.status, a.attribution) == ("confirmed", "scheduler")
     assert "did not fail by itself" in a.headline
+
+
+@pytest.mark.parametrize(("first", "load", "anew"), [(10, False, True), (310, False, False), (10, True, False)])
+def test_a_rerun_that_began_anew_lost_what_was_trained_before_it(
+    first: int, load: bool, anew: bool, tmp_path: Path
+) -> None:
+    world = again(tmp_path, "COMPLETED").train([10.9 - 0.15 * i for i in range(40)])
+    world.say("slurm", "preempted", PREEMPTED)
+    if load:
+        world.say("checkpoint", "loaded", "loaded checkpoint from /ck", severity="info")
+    found = judge(world.train([10.9 - 0.1 * i for i in range(40)], first_step=first), assess)
+    assert any("began anew" in c.text for c in found.implies) == anew
+    assert any("Nothing has to be done" in c.text for c in found.actions) != anew
