@@ -288,9 +288,9 @@ def without_job(segments: Sequence[tuple[Path, Segment]]) -> list[tuple[Path, Se
 
 
 def derive(
-    con: DuckDBPyConnection, sealed: Sequence[tuple[Partition, Path, Segment]], folder: Path
+    con: DuckDBPyConnection, sealed: Sequence[tuple[Partition, Path, Segment]], folder: Path, form: str = PARQUET
 ) -> list[tuple[Partition, Path, Segment]]:
-    """The segments of `gpu_minute` for those of `gpu_sample` among `sealed`, written into `folder`."""
+    """The segments of `gpu_minute` for those of `gpu_sample` among `sealed`, written into `folder`; `form` is how COPY writes them."""
     names = tuple(c.name for c in columns(GpuMinute))
     samples = [x for x in sealed if x[0].table == GpuSample.TABLE and x[2].ts_min is not None]
     derived: list[tuple[Partition, Path]] = []
@@ -302,7 +302,7 @@ def derive(
         for partition, path, _ in group:
             file = folder / f"{nonce()}.parquet"
             picked = f"SELECT * EXCLUDE (_file) FROM minute WHERE _file = {literal(str(path))}"
-            con.execute(f"COPY ({picked} ORDER BY job_id, gpu, gpu_uuid, ts) TO {literal(str(file))} ({PARQUET})")
+            con.execute(f"COPY ({picked} ORDER BY job_id, gpu, gpu_uuid, ts) TO {literal(str(file))} ({form})")
             derived.append((Partition(GpuMinute.TABLE, partition.day, partition.node), file))
         con.execute("DROP TABLE minute")
     described = describe(con, [file for _, file in derived], names) if derived else {}

@@ -19,8 +19,10 @@ ALWAYS = frozenset({"ts", "node", "job_id", "end_ts"})
 """Columns that every segment of a table that has them holds: what a segment is of is told by them."""
 
 
-def from_spool(con: DuckDBPyConnection, spool: Spool, tallies: Sequence[Tally], folder: Path) -> list[Segment]:
-    """Write a closed spool's rows as segments into `folder`, one for each tally, in their order.
+def from_spool(
+    con: DuckDBPyConnection, spool: Spool, tallies: Sequence[Tally], folder: Path, form: str = PARQUET
+) -> list[Segment]:
+    """Write a closed spool's rows as segments into `folder`, one for each tally, in their order. `form` is how COPY writes them.
 
     A value that its column's type cannot hold (an integer of more than 64 bits) is stored as NULL.
     """
@@ -30,7 +32,7 @@ def from_spool(con: DuckDBPyConnection, spool: Spool, tallies: Sequence[Tally], 
     limit = f", max_line_size={4 * spool.longest + 64}" if 4 * spool.longest > LINE_LIMIT else ""
     source = f"read_csv({literal(str(spool.path))}, {CSV_OPTIONS}{limit}, columns={struct(types)})"
     try:
-        return _sealed(con, source, tallies, folder)
+        return _sealed(con, source, tallies, folder, form)
     except ConversionException:
         # A number that no column can hold must not cost the rows around it: the value goes, the row stays. The words are
         # put down first, since a cast over the CSV reader becomes a part of it and raises again.
@@ -40,12 +42,12 @@ def from_spool(con: DuckDBPyConnection, spool: Spool, tallies: Sequence[Tally], 
             f"SELECT * FROM read_csv({literal(str(spool.path))}, {CSV_OPTIONS}{limit}, columns={words})"
         )
         kept = ", ".join(f'TRY_CAST("{name}" AS {kind}) AS "{name}"' for name, kind in types.items())
-        segments = _sealed(con, f"(SELECT {kept} FROM words)", tallies, folder)
+        segments = _sealed(con, f"(SELECT {kept} FROM words)", tallies, folder, form)
         con.execute("DROP TABLE words")
         return segments
 
 
-def _sealed(con: DuckDBPyConnection, source: str, tallies: Sequence[Tally], folder: Path) -> list[Segment]:
+def _sealed(con: DuckDBPyConnection, source: str, tallies: Sequence[Tally], folder: Path, form: str) -> list[Segment]:
     names = tallies[0].columns if tallies else ()
     if len(tallies) > 1:
         con.execute(f"CREATE OR REPLACE TEMP TABLE spool AS SELECT * FROM {source}")
@@ -58,7 +60,7 @@ def _sealed(con: DuckDBPyConnection, source: str, tallies: Sequence[Tally], fold
     for tally in tallies:
         path = folder / f"{nonce()}.parquet"
         where = f" WHERE _p = {tally.number}" if len(tallies) > 1 else ""
-        con.execute(f"COPY (SELECT {picked} FROM {source}{where}) TO {literal(str(path))} ({PARQUET})")
+        con.execute(f"COPY (SELECT {picked} FROM {source}{where}) TO {literal(str(path))} ({form})")
         segments.append(tally.segment(path.name, path.stat().st_size, names))
     if len(tallies) > 1:
         con.execute("DROP TABLE spool")

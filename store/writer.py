@@ -131,6 +131,13 @@ class Writer:
 
         return self._publish(seal, batch, replaces)
 
+    @property
+    def _form(self) -> str:
+        """How COPY writes segments."""
+        from store.engine import PARQUET, PASSING
+
+        return PARQUET if self.lake.durable else PASSING
+
     def _engine(self) -> DuckDBPyConnection:
         """A connection of our own to this writer's engine, which is started once."""
         if self._con is None:
@@ -156,7 +163,7 @@ class Writer:
                     if any(place.table == GpuSample.TABLE for place, _, _ in sealed):
                         from store.rollup import derive
 
-                        sealed += derive(con, sealed, folder)
+                        sealed += derive(con, sealed, folder, self._form)
                 commit = self._enter(sealed, key, batch)
             for part in parts:
                 commits.claim(self.lake, part, commit)
@@ -175,9 +182,9 @@ class Writer:
             else:
                 spool.add(row)
             if spool.full:
-                sealed += open_spools.pop(row.TABLE).seal(con, folder)
+                sealed += open_spools.pop(row.TABLE).seal(con, folder, self._form)
         for spool in open_spools.values():
-            sealed += spool.seal(con, folder)
+            sealed += spool.seal(con, folder, self._form)
         return sealed
 
     def _enter(self, sealed: Sealed, key: str, batch: str) -> commits.Commit:
@@ -280,11 +287,11 @@ class _Open:
         self._looked = self.spool.rows
         return self.spool.bytes >= CHUNK_BYTES
 
-    def seal(self, con: DuckDBPyConnection, folder: Path) -> Sealed:
+    def seal(self, con: DuckDBPyConnection, folder: Path, form: str) -> Sealed:
         from store.segments import from_spool
 
         self.spool.close()
-        segments = from_spool(con, self.spool, list(self.partitions.values()), folder)
+        segments = from_spool(con, self.spool, list(self.partitions.values()), folder, form)
         self.spool.path.unlink()
         table = self.spool.row_type.TABLE
         places = [
