@@ -17,6 +17,8 @@ EVENT = "hang_gauge"
 Identity = tuple[tuple[str, Any], ...]
 Place = tuple[str | None, Identity]
 """A rank: its node, and its job and number."""
+Said = dict[Place, tuple[datetime | None, float]]
+"""What each rank's gauge was when it was last told, and when that was."""
 
 
 def identity(labels: Mapping[str, str], accounted: bool) -> Identity | None:

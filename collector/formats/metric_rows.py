@@ -61,11 +61,14 @@ class Series:
 class Samples:
     """Collects samples; `rows` gives them by entity and time. Times are milliseconds since 1970, None where unknown."""
 
-    def __init__(self, ctx: ImportContext, xids: dict[Key, int] | None = None) -> None:
-        """`xids` are the last XIDs that earlier parts of the same file left."""
+    def __init__(
+        self, ctx: ImportContext, xids: dict[Key, int] | None = None, stuck: hang_gauges.Said | None = None
+    ) -> None:
+        """`xids` and `stuck` are the last XIDs and the last words of ranks' monitors that earlier parts of the same file left."""
         self._ctx = ctx
         self._names = NodeNames(ctx.nodes)
         self._xids = {} if xids is None else xids
+        self._stuck = {} if stuck is None else stuck
         self._cells: dict[tuple[Key, int | None], _Cells] = {}
         self._gauges: dict[Key, Gauges] = {}
         self._grid: tuple[list[int | None], list[datetime | None]] = [], []
@@ -182,11 +185,10 @@ class Samples:
                 if xids[i] is not None and changed.ts is not None and isinstance(changed, GpuSample):
                     seen.setdefault((*key[:2], key[2][:1]), []).append(changed)
         before: dict[Key, _Cells] = {}
-        stuck: dict[hang_gauges.Place, tuple[datetime | None, float]] = {}
         for key, ts in sorted(self._cells, key=lambda k: (*_place(k[0]), k[1] or 0)):
             cells = self._cells[key, ts]
             if key[0] == "rank":
-                stuck[key[1:]] = moment(ts), cells.values["stands_still"]
+                self._stuck[key[1:]] = moment(ts), cells.values["stands_still"]
                 continue
             row = self._row(key, moment(ts), cells, before.get(key))
             if row is not None:
@@ -194,8 +196,11 @@ class Samples:
             before[key] = cells
         for gpu, samples in seen.items():
             yield from self._new_xids(gpu, samples)
+
+    def standstills(self) -> Iterator[Row]:
+        """Which ranks stood still by their monitors' last word, once all rows were given."""
         told = {"cluster": self._ctx.cluster, "origin": self._ctx.name, "file": self._ctx.name}
-        yield from hang_gauges.events(stuck, self._ctx.modified, told)
+        yield from hang_gauges.events(self._stuck, self._ctx.modified, told)
 
     def _new_xids(self, gpu: Key, samples: list[GpuSample]) -> Iterator[GpuEvent]:
         """The last XID of a GPU stands for days: it is an event where it changes. One that comes again does not show."""

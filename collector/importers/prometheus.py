@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
+from collector.formats import hang_gauges
 from collector.formats.metric_names import NAMES
 from collector.formats.metric_rows import Key, Samples, Series
 from collector.formats.text import decode, opened, read_some
@@ -73,8 +74,9 @@ class Prometheus:
     def blocks(self, path: Path, ctx: ImportContext) -> Iterator[Row | Block]:
         """The same rows, those of a GPU's whole series as a block."""
         xids: dict[Key, int] = {}
+        stuck: hang_gauges.Said = {}
         for at, (low, high) in enumerate(_windows(path, ctx)):
-            samples = Samples(ctx, xids)
+            samples = Samples(ctx, xids, stuck)
             unknown = _collect(path, ctx if at == 0 else replace(ctx, problems=[], notes=[]), samples, low, high)
             if at == 0:
                 if not samples and not unknown and low is None:
@@ -83,6 +85,7 @@ class Prometheus:
                     ctx.note(f"{len(unknown)} metrics fill no column: {', '.join(sorted(unknown)[:5])}")
                 yield from samples.devices()
             yield from samples.blocks()
+        yield from Samples(ctx, xids, stuck).standstills()
 
 
 def _collect(path: Path, ctx: ImportContext, samples: Samples, low: int | None, high: int | None) -> dict[str, int]:

@@ -86,6 +86,7 @@ class PrometheusJson:
             ctx.note(f"{sum(unknown.values())} series fill no column: {', '.join(sorted(unknown)[:5])}")
         yield from samples.devices()
         yield from samples.blocks()
+        yield from samples.standstills()
 
 
 def _named_by(path: Path) -> str | None:

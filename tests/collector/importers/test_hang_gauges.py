@@ -11,6 +11,7 @@ import pytest
 
 from agent_tools.agent import diagnose
 from collector.formats import hang_gauges
+from collector.importers import prometheus
 from collector.importers.base import ImportContext
 from collector.importers.prometheus import Prometheus
 from collector.importers.prometheus_json import PrometheusJson
@@ -57,6 +58,17 @@ def test_what_each_rank_said_last_counts(tmp_path: Path) -> None:
     assert events(tmp_path, text([1, 1], T) + text([0, 0], later)) == []
     (one,) = events(tmp_path, text([0, 0], T) + text([0, 1], later))
     assert (one.ts, one.ts_kind, one.host) == (later, "embedded", "pretrain-77-worker-0")
+
+
+def test_a_rank_that_went_on_in_a_later_part_of_a_large_file_stands_still_no_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prometheus, "WINDOW_BYTES", 400)
+    times = [T + timedelta(minutes=5 * i) for i in range(6)]
+    assert events(tmp_path, "".join(text([int(i < 3), 1], at) for i, at in enumerate(times)))[0].rank == 1
+    assert told(events(tmp_path, "".join(text([1, 1], at) for at in times))) == [
+        ("pretrain-77", r, "error") for r in (0, 1)
+    ]
 
 
 def test_a_scrape_without_times_has_its_files(tmp_path: Path) -> None:
