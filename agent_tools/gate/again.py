@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
-from agent_tools.gate.clauses import Clause, held, size
+from agent_tools.gate.clauses import Clause, held, job_of, size
 from agent_tools.gate.courses import courses
 from agent_tools.gate.order import TS, is_time
 from agent_tools.gate.tallies import tallied
@@ -80,12 +80,11 @@ def _of_rerun(cell: CellValue, ledger: Ledger) -> bool:
     if isinstance(number, int):
         return number > 1
     evidence = ledger.get(cell.id)
-    job = str(held(ledger, cell, "job_id") or evidence.params.get("job_id") or "")
-    of = _attempts(job, ledger)
-    own = [n for c in evidence.columns if TS.fullmatch(c.name) and not c.name.startswith("earlier_") for n in [c.name]]
+    of = _attempts(job_of(ledger, cell), ledger)
+    own = [c.name for c in evidence.columns if TS.fullmatch(c.name) and not c.name.startswith("earlier_")]
     times = [t for n in own if isinstance(t := size(evidence.value(n, cell.row)), str)]
-    lives = [(n, life) for n, life in of.items() if n > 1]
-    return bool(times) and all(any(a <= t <= b for _, (a, b) in lives) for t in times)
+    lives = [life for n, life in of.items() if n > 1]
+    return bool(times) and all(any(a <= t <= b for a, b in lives) for t in times)
 
 
 def _attempts(job: str, ledger: Ledger) -> dict[int, tuple[str, str]]:
@@ -108,7 +107,7 @@ def _sent_back(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     cells = [c for g in clause.groups for c in g.cells]
     if not said or not cells or _BY.search(clause.own):
         return
-    jobs = {str(held(ledger, c, "job_id") or ledger.get(c.id).params.get("job_id") or "") for c in cells}
+    jobs = {job_of(ledger, c) for c in cells}
     lives = _attempts(next(iter(jobs)), ledger) if len(jobs) == 1 else {}
     ends = {end for number, (_, end) in lives.items() if any(n > number for n in lives)}
     if ends and all(str(c.value) in ends for c in cells if is_time(c)):

@@ -21,7 +21,7 @@ from agent_tools.gate.adverbs import HARMLESS, unshared
 from agent_tools.gate.agreement import compares, compares_nothing, denied
 from agent_tools.gate.blame import without_blame
 from agent_tools.gate.causes import without_causes
-from agent_tools.gate.clauses import SUBJECTS, held
+from agent_tools.gate.clauses import SUBJECTS, held, job_of
 from agent_tools.gate.denials import affirmed, is_absent, is_said, negated, refused
 from agent_tools.gate.edges import beside_edge, of_other_end, of_part, outside_of_run
 from agent_tools.gate.extremes import extremes
@@ -110,7 +110,7 @@ class Backing:
         self._said = [(set(cited([t])), stems(affirmed(_bare([t])[0]))) for t, _ in out]
 
         self._crashed = {
-            self._job(c)
+            job_of(self.ledger, c)
             for a in assessments
             if a.status == "confirmed" and a.code in _CRASHES
             for c in self._cells(cited(assessment_texts(a)))
@@ -187,7 +187,7 @@ class Backing:
                 known = known or any(c.value is True and low in c.column.split("_") for c in self._cells(refs))
                 known = known or nothing
             elif low == "crash" and _THE_CRASH.search(plain) and not negative:
-                known = {self._job(c) for c in self._cells(refs)} <= self._crashed or spoken_of(word, backed)
+                known = {job_of(self.ledger, c) for c in self._cells(refs)} <= self._crashed or spoken_of(word, backed)
             elif low == "out":
                 known = bool(_OUT_OF.search(text)) or spoken_of("timeout" if _OF_TIME.search(text) else word, backed)
             elif (where := HARMLESS.get(low)) is not None:
@@ -244,10 +244,6 @@ class Backing:
             if backed and backed <= set(refs):
                 known |= words
         return frozenset(known)
-
-    def _job(self, cell: CellValue) -> str:
-        """The job that a cell is of; "" where it is of none."""
-        return str(held(self.ledger, cell, "job_id") or self.ledger.get(cell.id).params.get("job_id") or "")
 
     def _zeros(self, text: str) -> str:
         """The text with a star for each figure that is zero, and another mark for every other reference."""

@@ -14,7 +14,7 @@ from agent_tools.facts.pending import reason
 from agent_tools.families.base import Assessment
 from agent_tools.formats import unit_of
 from agent_tools.gate.blame import BLAMES, BREAKS, blamed, blames_hardware, calls_broken, own_words
-from agent_tools.gate.clauses import Clause, clauses, held
+from agent_tools.gate.clauses import Clause, clauses, held, job_of
 from agent_tools.gate.courses import FALLS, without_falls
 from agent_tools.gate.denials import refused
 from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
@@ -216,7 +216,7 @@ class Stand:
                 return False
             if any(_MEASURED.search(c.column) and not self._is_cause(c) for c in explained):
                 return False
-            if len({job for c in (*reasons, *explained) if (job := self._job(c))}) > 1:
+            if len({job for c in (*reasons, *explained) if (job := job_of(self.ledger, c))}) > 1:
                 return False
             vouched = any(c.column in CAUSES for c in (*reasons, *explained))
             if reasons and not vouched and not any(map(self._is_cause, reasons)):
@@ -224,10 +224,6 @@ class Stand:
             if {c.column for c in reasons} & {c.column for c in explained}:
                 return False
         return True
-
-    def _job(self, cell: CellValue) -> str:
-        job = held(self.ledger, cell, "job_id") or self.ledger.get(cell.id).params.get("job_id")
-        return str(job or "")
 
     def _said(self, ref: str) -> str:
         """What a cell holds, a family's code with its name."""

@@ -119,6 +119,11 @@ def held(ledger: Ledger, cell: CellValue, column: str) -> Cell:
     return evidence.value(column, cell.row)
 
 
+def job_of(ledger: Ledger, cell: CellValue) -> str:
+    """The job that a cell is of, by its row, else by what its answer was asked for; "" where it is of none."""
+    return str(held(ledger, cell, "job_id") or ledger.get(cell.id).params.get("job_id") or "")
+
+
 def size(value: Cell) -> float | str | None:
     """What can be larger or smaller: a number, or a time."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):

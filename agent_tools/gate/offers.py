@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
-from agent_tools.gate.clauses import held
+from agent_tools.gate.clauses import job_of
 from agent_tools.gate.grounds import assessment_texts, draft_texts
 from agent_tools.references import BadReference, cited, plain, resolve
 from agent_tools.untrusted import clean
@@ -70,7 +70,7 @@ class Offers:
             cell = resolve(ref, self.ledger)
         except BadReference:
             return ""
-        return str(held(self.ledger, cell, "job_id") or self.ledger.get(cell.id).params.get("job_id") or "")
+        return job_of(self.ledger, cell)
 
     def quoted(self, text: str, offered: Sequence[tuple[str, str]], beside: Sequence[str]) -> str:
         """What is offered that a text repeats, whole or in parts, with its references; "" where it says anything else.

@@ -8,7 +8,7 @@ LIMIT: an answer tells whose it is by what it was asked for, or by a job's id in
 from __future__ import annotations
 
 from agent_tools.evidence import CellValue, Ledger
-from agent_tools.gate.clauses import Clause, clauses, held
+from agent_tools.gate.clauses import Clause, clauses, held, job_of
 
 
 def of_others(found: list[Clause], ledger: Ledger) -> str:
@@ -41,7 +41,7 @@ def of_other_than(text: str, ledger: Ledger, job: str) -> str:
     if not job or any(c.column == "job_id" for c in cells):
         return ""
     for cell in cells:
-        of = held(ledger, cell, "job_id") or ledger.get(cell.id).params.get("job_id")
-        if of is not None and str(of) != job:
+        of = job_of(ledger, cell)
+        if of and of != job:
             return f"[[{cell.ref}]] is of job {of}, and what is told is of job {job}: cite the id of its job beside it"
     return ""

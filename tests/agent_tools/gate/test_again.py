@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tools.gate.answer_gate import check_answer
-from agent_tools.questions.answer import Answer
 from tests.agent_tools.gate.wordkit import Book, book
 
 MORE = {"back": ("requeued-by-operator", "4826"), "oom": ("host-memory-kill", "4804"), "fine": ("healthy-ddp", "4824")}
@@ -44,15 +42,11 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Book:
     return book(tmp_path_factory.mktemp("lake"), MORE, ("nodes_in_trouble",), besides=alike)
 
 
-def passes(text: str, shown: Book) -> bool:
-    return check_answer(Answer(short=shown.said(text)), shown.ledger, shown.found).ok
-
-
 @pytest.mark.parametrize("text", [false for false, _ in AGAIN])
 def test_what_did_not_come_again_or_before_is_refused(shown: Book, text: str) -> None:
-    assert not passes(text, shown)
+    assert not shown.passes(text)
 
 
 @pytest.mark.parametrize("text", sorted({true for _, true in AGAIN}))
 def test_what_the_rows_say_came_again_or_before_passes(shown: Book, text: str) -> None:
-    assert passes(text, shown)
+    assert shown.passes(text)

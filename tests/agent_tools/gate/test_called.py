@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tools.gate.answer_gate import check_answer
-from agent_tools.questions.answer import Answer
 from tests.agent_tools.gate.wordkit import Book, book
 
 MORE = {"cut": ("cut-json-line", "4812"), "late": ("time-limit", "73101"), "well": ("healthy", "4807")}
@@ -43,15 +41,11 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Book:
     return book(tmp_path_factory.mktemp("lake"), MORE, ("nodes_in_trouble",))
 
 
-def passes(text: str, shown: Book) -> bool:
-    return check_answer(Answer(short=shown.said(text)), shown.ledger, shown.found).ok
-
-
 @pytest.mark.parametrize("text", [false for false, _ in CALLED])
 def test_a_cell_is_not_its_neighbour(shown: Book, text: str) -> None:
-    assert not passes(text, shown)
+    assert not shown.passes(text)
 
 
 @pytest.mark.parametrize("text", sorted({true for _, true in CALLED}))
 def test_a_cell_is_what_its_row_has_it_for(shown: Book, text: str) -> None:
-    assert passes(text, shown)
+    assert shown.passes(text)

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tools.gate.answer_gate import check_answer
 from agent_tools.gate.words import stems
-from agent_tools.questions.answer import Answer
 from tests.agent_tools.gate.wordkit import Book, book
 
 MORE = {
@@ -55,18 +53,14 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Book:
     return book(tmp_path_factory.mktemp("lake"), MORE, ("nodes_in_trouble",))
 
 
-def passes(text: str, shown: Book) -> bool:
-    return check_answer(Answer(short=shown.said(text)), shown.ledger, shown.found).ok
-
-
 @pytest.mark.parametrize("text", [false for false, _ in FITTINGS])
 def test_a_small_word_that_no_row_says_is_refused(shown: Book, text: str) -> None:
-    assert not passes(text, shown)
+    assert not shown.passes(text)
 
 
 @pytest.mark.parametrize("text", sorted({true for _, true in FITTINGS}))
 def test_a_small_word_that_the_row_says_passes(shown: Book, text: str) -> None:
-    assert passes(text, shown)
+    assert shown.passes(text)
 
 
 def test_a_word_is_one_in_both_ways_of_writing_it() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tools.gate.answer_gate import check_answer
-from agent_tools.questions.answer import Answer
 from tests.agent_tools.gate.wordkit import Book, book
 
 MORE = {
@@ -42,15 +40,11 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Book:
     return book(tmp_path_factory.mktemp("lake"), MORE)
 
 
-def passes(text: str, shown: Book) -> bool:
-    return check_answer(Answer(short=shown.said(text)), shown.ledger, shown.found).ok
-
-
 @pytest.mark.parametrize("text", [false for false, _ in MADE])
 def test_what_no_row_says_of_two_is_refused(shown: Book, text: str) -> None:
-    assert not passes(text, shown)
+    assert not shown.passes(text)
 
 
 @pytest.mark.parametrize("text", sorted({true for _, true in MADE}))
 def test_what_a_row_says_passes(shown: Book, text: str) -> None:
-    assert passes(text, shown)
+    assert shown.passes(text)

@@ -14,6 +14,8 @@ from typing import Any
 
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
+from agent_tools.gate.answer_gate import check_answer
+from agent_tools.questions.answer import Answer
 from agent_tools.questions.investigation import Investigation
 from collector.intake.bundle import import_paths
 from inquest.commands.demo import EXAMPLES
@@ -38,6 +40,10 @@ class Book:
     def said(self, text: str) -> str:
         """The sentence with references. Raises KeyError for a name that leads nowhere."""
         return _NAME.sub(lambda m: f"[[{self._id(m[1], m[2])}{m[3]}.{m[4]}]]", text)
+
+    def passes(self, text: str) -> bool:
+        """Whether an answer of this sentence passes the gate."""
+        return check_answer(Answer(short=self.said(text)), self.ledger, self.found).ok
 
     def _id(self, job: str | None, query: str) -> str:
         wanted = self.jobs[job] if job else None
