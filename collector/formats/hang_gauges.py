@@ -13,7 +13,7 @@ from typing import Any
 from store.rows import LogEvent
 
 NAME = "XPU_TIMER_COMMON_HANG"
-EVENT = "hang_gauge"
+SET, CLEAR = "hang_gauge", "hang_gauge_clear"
 Identity = tuple[tuple[str, Any], ...]
 Place = tuple[str | None, Identity]
 """A rank: its node, and its job and number."""
@@ -34,20 +34,19 @@ def identity(labels: Mapping[str, str], accounted: bool) -> Identity | None:
 def events(
     last: Mapping[Place, tuple[datetime | None, float]], modified: datetime | None, common: Mapping[str, Any]
 ) -> Iterator[LogEvent]:
-    """An event for each rank whose gauge was set when it was last told, by the ranks' last samples.
+    """An event for each rank of a job of which some rank's gauge was set, by the ranks' last samples: where it was, and where not.
 
-    An error where all ranks of the job that are told say so, else a warning. A sample without a time has that at which its file
-    was `modified`.
+    A sample without a time has that at which its file was `modified`.
     """
     written = modified.replace(microsecond=modified.microsecond // 1000 * 1000) if modified else None
     jobs: dict[str | None, list[float]] = {}
     for (_, own), (_, value) in last.items():
         jobs.setdefault(dict(own)["job_id"], []).append(value)
     for (node, own), (ts, value) in sorted(last.items(), key=lambda item: (str(item[0][0]), str(item[0][1]))):
-        if value < 1:
-            continue
         of_job = jobs[dict(own)["job_id"]]
         flagged = sum(v >= 1 for v in of_job)
+        if not flagged:
+            continue
         yield LogEvent(
             **common,
             **dict(own),
@@ -55,9 +54,9 @@ def events(
             ts=ts,
             ts_kind=None if ts is None else "file" if ts == written else "embedded",
             kind="nccl_watchdog",
-            name=EVENT,
-            severity="error" if flagged == len(of_job) else "warning",
-            message=f"{NAME} is set; of {len(of_job)} ranks that have it here it is set on {flagged}",
+            name=SET if value >= 1 else CLEAR,
+            severity="error" if value >= 1 else "info",
+            message=f"{NAME} is {'set' if value >= 1 else 'not set'}; of {len(of_job)} ranks that have it here it is set on {flagged}",
             parser="hang_gauges",
             framework="xpu_timer",
         )

@@ -43,20 +43,22 @@ def told(rows: list[LogEvent]) -> list[tuple[str | None, int | None, str | None]
     return [(r.job_id, r.rank, r.severity) for r in rows]
 
 
-def test_each_rank_that_stands_still_is_an_event_and_all_of_a_job_are_its_error(tmp_path: Path) -> None:
+def test_of_a_job_of_which_some_rank_stands_still_each_rank_is_an_event(tmp_path: Path) -> None:
     assert told(events(tmp_path, text([1, 1, 1], T))) == [("pretrain-77", rank, "error") for rank in range(3)]
-    assert told(events(tmp_path, text([0, 1, 0], T))) == [("pretrain-77", 1, "warning")]
+    assert [(r.rank, r.name) for r in events(tmp_path, text([0, 1, 0], T))] == [
+        (0, hang_gauges.CLEAR), (1, hang_gauges.SET), (2, hang_gauges.CLEAR),
+    ]  # fmt: skip
     assert events(tmp_path, text([0, 0, 0], T)) == []
     both = text([1, 1], T) + text([0, 1], T, "other")
     assert sorted(told(events(tmp_path, both))) == [  # pyright: ignore[reportArgumentType]
-        ("other", 1, "warning"), ("pretrain-77", 0, "error"), ("pretrain-77", 1, "error"),
+        ("other", 0, "info"), ("other", 1, "error"), ("pretrain-77", 0, "error"), ("pretrain-77", 1, "error"),
     ]  # fmt: skip
 
 
 def test_what_each_rank_said_last_counts(tmp_path: Path) -> None:
     later = T + timedelta(minutes=5)
     assert events(tmp_path, text([1, 1], T) + text([0, 0], later)) == []
-    (one,) = events(tmp_path, text([0, 0], T) + text([0, 1], later))
+    (_, one) = events(tmp_path, text([0, 0], T) + text([0, 1], later))
     assert (one.ts, one.ts_kind, one.host) == (later, "embedded", "pretrain-77-worker-0")
 
 
@@ -65,7 +67,8 @@ def test_a_rank_that_went_on_in_a_later_part_of_a_large_file_stands_still_no_lon
 ) -> None:
     monkeypatch.setattr(prometheus, "WINDOW_BYTES", 400)
     times = [T + timedelta(minutes=5 * i) for i in range(6)]
-    assert events(tmp_path, "".join(text([int(i < 3), 1], at) for i, at in enumerate(times)))[0].rank == 1
+    went_on = events(tmp_path, "".join(text([int(i < 3), 1], at) for i, at in enumerate(times)))
+    assert [(r.rank, r.name) for r in went_on] == [(0, hang_gauges.CLEAR), (1, hang_gauges.SET)]
     assert told(events(tmp_path, "".join(text([1, 1], at) for at in times))) == [
         ("pretrain-77", r, "error") for r in (0, 1)
     ]
