@@ -20,12 +20,12 @@ from agent_tools.facts.held_up import (
     spinning,
     unlaunched,
 )
-from agent_tools.facts.stalls import STALLS, TOLD, some_stand_still, stalled_for_good, stood_still, waited_at_store
 from agent_tools.facts.worked import worked_on
 from agent_tools.families.base import Assessment
 from agent_tools.families.hang_causes import rested_by_storage, why_they_stood
 from agent_tools.families.killed_first import killed_first
 from agent_tools.families.quiet_meanwhile import no_report_since
+from agent_tools.families.stalls import STALLS, TOLD, some_stand_still, stalled_for_good, stood_still, waited_at_store
 from agent_tools.families.wording import claim, gpu_of, missing
 from agent_tools.verdict import Claim
 
