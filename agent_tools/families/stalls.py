@@ -26,7 +26,8 @@ def stalled_for_good(facts: Facts, events: View) -> list[RowView]:
 def stood_still(facts: Facts, events: View) -> list[RowView]:
     """The gauge of a monitor inside the ranks, where each rank that has it stood still when it was last told."""
     rows = events.one_of("name", GAUGE)
-    return [] if events.one_of("name", "hang_gauge_clear") or _went_on(facts, rows) else rows
+    lone = len(rows) < 2  # waits for nobody, or is one of many of which the others are not told
+    return [] if lone or events.one_of("name", "hang_gauge_clear") or _went_on(facts, rows) else rows
 
 
 def some_stand_still(facts: Facts) -> Assessment | None:

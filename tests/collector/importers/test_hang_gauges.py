@@ -115,6 +115,7 @@ def verdict(folder: Path, written: str) -> Any:
 def test_a_hang_is_what_all_ranks_say(tmp_path: Path) -> None:
     whole = verdict(tmp_path, text([1] * 8))
     assert (whole.family, whole.confidence, whole.attribution) == ("C2", 0.75, "undetermined")
+    assert verdict(tmp_path, text([1])).family == "U0", "one rank is not all of a job"
     some = verdict(tmp_path, text([1, 0, 0, 1]))
     assert some.family == "U0"
     assert any("later samples of the same gauge" in m.signal for m in some.cannot_decide)
