@@ -20,7 +20,7 @@ from tests.agent_tools.gate.gatekit import assessments, draft, ledger
 
 FOLDER = Path(families.__file__).parent
 FILES = sorted(FOLDER.glob("*.py")) + [
-    FOLDER.parent / name for name in ("say.py", *(f"facts/{n}.py" for n in ("held_up", "stalls", "finished", "worked")))
+    FOLDER.parent / name for name in ("say.py", *(f"facts/{n}.py" for n in ("held_up", "finished", "worked")))
 ]
 FREE = {"bf16", "fp16"}
 """Names of number formats, which advice may use."""
