@@ -8,6 +8,7 @@ X-Inquest-Signature: sha256=HEX     HMAC-SHA256 of TIMESTAMP "." BODY under the 
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -21,7 +22,8 @@ from inquest.watch import words
 from inquest.watch.notify.base import Channel, Permanent, Temporary
 from inquest.watch.outbox import Delivery
 
-TIMEOUT_S = 10.0
+TIMEOUT_S, LIMIT_S = 10.0, 20.0
+"""For each step of a request, and for all of it: a server that sends a byte now and then is never late with the next."""
 _LATER = frozenset({408, 409, 423, 425, 429})
 _FIELDS = ("id", "kind", "cluster", "job", "attempt", "array", "state", "family", "mode", "confidence", "attribution")
 _TEXTS = ("name", "user", "partition", "nodes", "headline", "disposition", "title", "start", "end")
@@ -67,16 +69,27 @@ def signature(secret: str, stamp: str, payload: bytes) -> str:
 def post(url: str, payload: bytes, headers: dict[str, str]) -> None:
     """POST without following redirects. Raises Temporary or Permanent; neither names the URL, which may be a secret."""
     try:
-        answer = httpx.post(url, content=payload, headers=headers, timeout=TIMEOUT_S, follow_redirects=False)
+        status = asyncio.run(asyncio.wait_for(_status(url, payload, headers), LIMIT_S))
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise Permanent(f"the address cannot be used: {type(error).__name__}") from None
+    except TimeoutError:
+        raise Temporary(f"no answer within {LIMIT_S:g} s") from None
     except httpx.HTTPError as error:
         raise Temporary(f"no answer: {type(error).__name__}") from None
-    if answer.is_success:
+    if 200 <= status < 300:
         return
-    if answer.status_code >= 500 or answer.status_code in _LATER:
-        raise Temporary(f"answered {answer.status_code}")
-    raise Permanent(f"answered {answer.status_code}")
+    if status >= 500 or status in _LATER:
+        raise Temporary(f"answered {status}")
+    raise Permanent(f"answered {status}")
+
+
+async def _status(url: str, payload: bytes, headers: dict[str, str]) -> int:
+    """What the server answers; the answer's body, which may have no end, is left unread."""
+    async with (
+        httpx.AsyncClient(timeout=TIMEOUT_S, follow_redirects=False) as client,
+        client.stream("POST", url, content=payload, headers=headers) as answer,
+    ):
+        return answer.status_code
 
 
 def _item(note: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,35 @@ class Served:
 
 
 @contextmanager
+def endless(before: bytes, again: bytes, pause_s: float) -> Iterator[str]:
+    """The address of a server that answers with `before`, and then with `again` after each pause until nobody listens."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            try:
+                self.wfile.write(before)
+                while not stop.wait(pause_s):
+                    self.wfile.write(again)
+            except OSError:
+                pass
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    stop = threading.Event()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/hook"
+    finally:
+        stop.set()
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
 def serving(*answers: int) -> Iterator[Served]:
     served = Served(answers=list(answers) or [200])
 

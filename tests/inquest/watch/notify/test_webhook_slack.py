@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from inquest.watch.notify import webhook
 from inquest.watch.notify.base import Permanent, Temporary
 from inquest.watch.notify.slack import Slack, escaped
 from inquest.watch.notify.webhook import Webhook
 from inquest.watch.outbox import Outbox, Policy
 from inquest.watch.teller import Teller
-from tests.inquest.watch.http_server import serving
+from tests.inquest.watch.http_server import endless, serving
 from tests.inquest.watch.notes import HOSTILE, delivery, filled, note
 
 
@@ -42,6 +43,21 @@ def test_an_error_does_not_show_the_address() -> None:
     with pytest.raises(Temporary) as error:
         Webhook(name="w", url="http://127.0.0.1:9/services/T0SECRET").send(delivery())
     assert "SECRET" not in str(error.value)
+
+
+@pytest.mark.timeout(30)
+def test_an_answer_without_an_end_is_an_answer() -> None:
+    """What the server sends after its status is no concern of ours, and would fill the memory."""
+    with endless(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65536, 0.001) as url:
+        Webhook(name="w", url=url).send(delivery())
+
+
+@pytest.mark.timeout(30)
+def test_a_server_that_never_comes_to_its_status_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte is in time and the answer never there: the channel would stand still for good."""
+    monkeypatch.setattr(webhook, "LIMIT_S", 1.0)
+    with endless(b"HTTP/1.1 200 OK\r\n", b"X-A: 1\r\n", 0.2) as url, pytest.raises(Temporary, match="within 1 s"):
+        Webhook(name="w", url=url).send(delivery())
 
 
 def test_a_retry_carries_the_same_key(tmp_path: Path) -> None:
