@@ -29,12 +29,17 @@ def page(state: State, gauges: dict[str, tuple[str, float]]) -> str:
         if name in _COUNTERS:
             metric, _, names = _COUNTERS[name]
             pairs = ",".join(f'{n}="{_label(v)}"' for n, v in zip(names, labels, strict=False))
-            seen[name].append(f"{metric}{{{pairs}}} {value:g}" if pairs else f"{metric} {value:g}")
+            seen[name].append(f"{metric}{{{pairs}}} {_number(value)}" if pairs else f"{metric} {_number(value)}")
     for name, (metric, text, _) in _COUNTERS.items():
         lines += [f"# HELP {metric} {text}", f"# TYPE {metric} counter", *seen[name]]
     for metric, (text, value) in gauges.items():
-        lines += [f"# HELP {metric} {text}", f"# TYPE {metric} gauge", f"{metric} {value:g}"]
+        lines += [f"# HELP {metric} {text}", f"# TYPE {metric} gauge", f"{metric} {_number(value)}"]
     return "\n".join(lines) + "\n"
+
+
+def _number(value: float) -> str:
+    """All digits: of a time in seconds since 1970 six would be hours wide, and a large counter would stand still."""
+    return str(int(value)) if value == int(value) else repr(value)
 
 
 def _label(value: str) -> str:

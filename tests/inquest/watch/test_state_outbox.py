@@ -14,7 +14,7 @@ from inquest.watch.metrics import Server, page
 from inquest.watch.notify.base import Channel, Filter
 from inquest.watch.outbox import Outbox, Policy
 from inquest.watch.settling import settle
-from inquest.watch.state import State, alive, me
+from inquest.watch.state import State, alive, count, me
 from tests.inquest.watch.accounts import Accounts
 from tests.inquest.watch.notes import filled, note
 
@@ -224,6 +224,18 @@ def test_the_page_for_prometheus_counts_and_escapes(tmp_path: Path) -> None:
     assert "inquest_watch_waiting 0" in lines
     assert "# TYPE inquest_verdicts_total counter" in lines
     assert missing.status_code == 404
+
+
+def test_the_page_says_every_digit(tmp_path: Path) -> None:
+    """A time in seconds since 1970 has ten before the point, and counters go on counting after a million."""
+    state = State(tmp_path)
+    with state.change() as db:
+        count(db, "late", 1_234_567.25)
+        count(db, "verdicts", 1_000_001, "A3", "job", "batch")
+    lines = page(state, {"inquest_watch_last_poll_timestamp_seconds": ("When.", 1_796_005_474.125)}).splitlines()
+    assert "inquest_watch_last_poll_timestamp_seconds 1796005474.125" in lines
+    assert "inquest_seconds_to_verdict_sum 1234567.25" in lines
+    assert 'inquest_verdicts_total{family="A3",attribution="job",partition="batch"} 1000001' in lines
 
 
 def test_what_is_not_over_is_no_attempt(tmp_path: Path) -> None:
