@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from collector.intake.discover import fill_pattern
+from inquest.watch.answered import Answered
 from inquest.watch.shared import Shared
 from store.rows import SlurmJob
 
@@ -28,6 +29,7 @@ class Outputs:
         access.learn.append(self._learn)
         self._known: dict[str, Paths] = {}
         self._restarts: dict[tuple[str, datetime | None], int | None] = {}
+        self._answered = Answered()
         self._looked = float("-inf")
         self._gap_s = OFTEN_S
         self.needed = False
@@ -40,12 +42,18 @@ class Outputs:
 
     def find(self, jobs: Iterable[SlurmJob]) -> set[str]:
         """The jobs whose paths are not known yet and may be after the next look. Raises SourceUnavailable."""
-        lacking = {j.job_id for j in jobs if j.job_id and not j.stdout_path and j.job_id not in self._known}
-        if not lacking:
+        unknown = {
+            (j.job_id, j.start_ts) for j in jobs if j.job_id and not j.stdout_path and j.job_id not in self._known
+        }
+        if not unknown:
             return set()
         self.needed = True
-        if time.monotonic() - self._looked < self._gap_s:
-            return lacking
+        now = time.monotonic()
+        lacking = self._answered.lacking(unknown, now, self._access.looked)
+        if not lacking:
+            return set()
+        if now - self._looked < self._gap_s:
+            return {job for job, _ in lacking if job}
         self._look()
         return set()
 

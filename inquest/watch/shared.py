@@ -30,11 +30,17 @@ class Shared:
             list(self.queue())
         return self._queue
 
+    @property
+    def looked(self) -> float:
+        """When the last look at the queue began, on the monotonic clock."""
+        return self._at
+
     def queue(self) -> Iterator[Row]:
         """The queue now."""
+        begun = time.monotonic()
         rows = list(self._access.queue())
         with self._turn:
-            self._queue, self._at = [r for r in rows if isinstance(r, SlurmJob)], time.monotonic()
+            self._queue, self._at = [r for r in rows if isinstance(r, SlurmJob)], begun
         for learn in self.learn:
             learn(self._queue)
         return iter(rows)

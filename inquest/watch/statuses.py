@@ -10,16 +10,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
 
 from collector.formats.slurm_values import TAKEN_OFF
+from inquest.watch.answered import RUNS, Answered, Run
 from inquest.watch.shared import Shared
 from store.rows import Row, SlurmJob, SlurmStep
 
 OFTEN_S, SHARE = 1.5, 3.0
-JOBS = 20_000
-"""Ends that are remembered; the controller remembers a job for MinJobAge, 300 s unless told otherwise."""
-_Key = tuple[str | None, datetime | None]
 
 
 class Statuses:
@@ -28,23 +25,26 @@ class Statuses:
     def __init__(self, access: Shared) -> None:
         self._access = access
         access.learn.append(self._learn)
-        self._known: OrderedDict[_Key, int | None] = OrderedDict()
+        self._known: OrderedDict[Run, int | None] = OrderedDict()
+        self._answered = Answered()
         self._looked = float("-inf")
         self._gap_s = OFTEN_S
 
     def find(self, jobs: Iterable[SlurmJob]) -> set[str]:
         """The jobs whose status is not known in full yet and may be after the next look. Raises SourceUnavailable."""
-        lacking = [j for j in jobs if j.job_id and _lacks(j) and _key(j) not in self._known]
+        unknown = {_key(j): j for j in jobs if j.job_id and _lacks(j) and _key(j) not in self._known}
+        now = time.monotonic()
+        lacking = [unknown[run] for run in self._answered.lacking(unknown, now, self._access.looked)]
         if not lacking:
             return set()
-        if time.monotonic() - self._looked < self._gap_s:
+        if now - self._looked < self._gap_s:
             return {j.job_id for j in lacking if j.job_id}
         begun = time.monotonic()
         list(self._access.queue())
         self._gap_s = max(OFTEN_S, SHARE * (time.monotonic() - begun))
         for job in lacking:
             self._known.setdefault(_key(job), None)  # it has forgotten the job: nobody knows better
-        while len(self._known) > JOBS:
+        while len(self._known) > RUNS:
             self._known.popitem(last=False)
         return set()
 
@@ -69,7 +69,7 @@ class Statuses:
                 self._known[_key(job)] = job.exit_code
 
 
-def _key(job: SlurmJob) -> _Key:
+def _key(job: SlurmJob) -> Run:
     return job.job_id, job.start_ts
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from inquest.watch import statuses
+from inquest.watch import paths, statuses
+from inquest.watch.answered import Answered
 from inquest.watch.noticing import Noticing
 from inquest.watch.shared import Shared
 from inquest.watch.spool import Spool
@@ -73,6 +75,33 @@ def test_a_look_waits_for_the_one_before_and_only_for_statuses_that_are_in_doubt
     monkeypatch.setattr(statuses, "SHARE", 0.0)
     other = Statuses(Shared(accounts))  # type: ignore[arg-type]
     assert other.find([TOLD]) | other.find([later]) == set()
+
+
+def test_a_job_that_the_controller_has_forgotten_waits_for_one_look_of_anybodys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its output's path and its status are asked of the same queue: the look for the one must not put off that for the other for good."""
+    for asks in (paths, statuses):
+        monkeypatch.setattr(asks, "OFTEN_S", 0.05)
+        monkeypatch.setattr(asks, "SHARE", 0.0)
+    accounts = Accounts(tmp_path / "accounts.jsonl")
+    record(accounts.path, T, "4812", exit_code=9, exit_code_whole=False)
+    state = State(tmp_path / "state")
+    state.set_mark("began", (T - timedelta(days=1)).isoformat())
+    noticing = Noticing(Shared(accounts), state, Spool(None), tmp_path / "lake")  # type: ignore[arg-type]
+    noted = 0
+    for _ in range(5):
+        noted += noticing.poll()
+        time.sleep(0.06)
+    assert noted == 1
+    state.close()
+
+
+def test_a_look_answers_what_was_asked_before_it_began() -> None:
+    answered, run = Answered(), ("4812", T)
+    assert answered.lacking([run], 10.0, 9.0) == {run}
+    assert answered.lacking([run], 12.0, 10.0) == {run}
+    assert answered.lacking([run, ("4812", None)], 12.0, 11.0) == {("4812", None)}
 
 
 def test_the_lake_holds_the_whole_status(tmp_path: Path) -> None:
