@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from pathlib import Path
 
@@ -224,6 +225,15 @@ def test_the_page_for_prometheus_counts_and_escapes(tmp_path: Path) -> None:
     assert "inquest_watch_waiting 0" in lines
     assert "# TYPE inquest_verdicts_total counter" in lines
     assert missing.status_code == 404
+
+
+def test_a_full_disk_is_told_as_that(tmp_path: Path) -> None:
+    """SQLite takes back by itself what finds no room; the second taking back must not be what is complained about."""
+    state = State(tmp_path)
+    with pytest.raises(sqlite3.OperationalError, match="full"), state.change() as db:
+        db.execute("ROLLBACK")
+        raise sqlite3.OperationalError("database or disk is full")
+    assert state.add([attempt()]) == 1
 
 
 def test_the_page_says_every_digit(tmp_path: Path) -> None:
