@@ -24,6 +24,7 @@ LONG_S = 600.0
 """A node that was down for longer than this before the wall had not fallen by the wall."""
 _DYING_S = 1800.0
 """How long before the job's end a node said its last words at most: Slurm waits for it first (SlurmdTimeout)."""
+_WHETHER = "Whether a node of the job went down."
 NEVER_BY_NODE = {"COMPLETED", "TIMEOUT", "OUT_OF_MEMORY", "DEADLINE", "PREEMPTED"}
 
 
@@ -54,6 +55,7 @@ def assess(facts: Facts) -> Assessment:
         return _before(facts, failed_before)
     if "node_fail" in facts.ending.marks:
         return _confirmed(facts, overview, None, fallen, 0.93)
+    fallen = [] if _stood_at_the_end(overview, fallen) else fallen
     if fallen and state == "TIMEOUT" and (count(fallen[0], "before_end_s") > LONG_S):
         quiet = facts.table("quiet_end").first
         if quiet is None or _together(quiet, fallen[0]):
@@ -68,6 +70,14 @@ def assess(facts: Facts) -> Assessment:
     if dead and overview is None and not facts.causes and not facts.ending.marks and not _outlived(dead[0], end):
         return _unheard(dead[0])
     return _not_it(facts, nodes.rows, fallen, state)
+
+
+def _stood_at_the_end(overview: RowView | None, fallen: list[RowView]) -> bool:
+    """Whether a job's only node had told of the program's own exit before it went down; a shutdown's signal is none."""
+    if overview is None or overview.text("state") != "FAILED" or count(overview, "node_count") != 1:
+        return False
+    own = 0 < (overview.number("exit_code") or 0) < 128 and not count(overview, "exit_signal")
+    return own and all(count(r, "after_end_s") for r in fallen)
 
 
 def _launch_failed(overview: RowView) -> str:
@@ -373,11 +383,7 @@ def _not_it(facts: Facts, rows: list[RowView], fallen: list[RowView], state: str
             status,
             confidence=0.02,
             counterfactual=text,
-            missing=[
-                lacks(
-                    "Whether a node of the job went down.", "slurm_node_state (sacctmgr show event, scontrol show node)"
-                )
-            ],
+            missing=[lacks(_WHETHER, "slurm_node_state (sacctmgr show event, scontrol show node)")],
         )
     return Assessment(
         CODE,
@@ -386,7 +392,5 @@ def _not_it(facts: Facts, rows: list[RowView], fallen: list[RowView], state: str
         counterfactual=by_log(
             facts, "No line of the log says that a node failed; from a log alone a lost node cannot be excluded."
         ),
-        missing=[
-            lacks("Whether a node of the job went down.", "sacct and sacctmgr show event (slurm_job, slurm_node_state)")
-        ],
+        missing=[lacks(_WHETHER, "sacct and sacctmgr show event (slurm_job, slurm_node_state)")],
     )

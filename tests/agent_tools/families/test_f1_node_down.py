@@ -39,6 +39,25 @@ def test_a_node_of_the_job_that_went_down_as_it_ended_is_enough(tmp_path: Path) 
     assert (a.status, a.confidence >= 0.85) == ("confirmed", True)
 
 
+@pytest.mark.parametrize(
+    ("minute", "fields", "status"),
+    [
+        (61, {"exit_code": 1}, "ruled_out"),
+        (59, {"exit_code": 1}, "confirmed"),
+        (61, {"exit_code": 143}, "confirmed"),
+        (61, {"exit_code": 0, "exit_signal": 15}, "confirmed"),
+        (61, {"exit_code": 1, "node_list": "n1,n2", "node_count": 2}, "confirmed"),
+    ],
+    ids=["after it told of the exit", "before the end", "a shutdown's signal", "a signal", "another one told of it"],
+)
+def test_a_jobs_only_node_that_told_of_its_exit_was_not_lost_under_it(
+    minute: float, fields: dict[str, object], status: str, tmp_path: Path
+) -> None:
+    world = World(tmp_path).job("FAILED", **{"node_list": "n1", "node_count": 1, "exit_signal": 0, **fields})
+    a = judge(world.node("n1", "DOWN", minute, reason="power supply"), assess)
+    assert a.status == status
+
+
 def test_slurms_words_in_the_log_are_enough_and_the_node_states_are_missed(tmp_path: Path) -> None:
     message = (
         "*** JOB 4812 ON n1 CANCELLED AT 2026-03-01T11:00:00 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***"
