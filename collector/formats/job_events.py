@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from collector.formats.slurm_values import ENDED
+from collector.formats.slurm_values import AGAIN, ENDED
 from store.rows import SlurmJob, SlurmJobEvent
 
+REMEMBERED = timedelta(days=1)
+"""How long after its end a job can be sent back at most: while the controller remembers it (MinJobAge, 300 s unless told otherwise)."""
 _CAUSES = {"PREEMPTED": "preempted", "NODE_FAIL": "node_fail"}
 
 
@@ -28,8 +30,15 @@ def job_events(job: SlurmJob, requeued_at: datetime | None = None, again: bool =
         if cause is not None:
             yield _event(job, cause, ended, job.state, reason=job.failed_node or job.state_reason)
         yield _event(job, "ended", ended, job.state, reason=job.state_reason, actor=job.cancelled_by)
-    if again or "REQUEUED" in (job.state, *(job.state_flags or "").split(",")):
+    sent_back = "REQUEUED" in (job.state, *(job.state_flags or "").split(","))
+    if sent_back or (again and not _given_again(job, requeued_at)):
         yield _event(job, "requeued", requeued_at or ended, "PENDING", reason=job.state_reason)
+
+
+def _given_again(job: SlurmJob, submitted: datetime | None) -> bool:
+    """Whether a record that was submitted then is of another job, to which the same id was given: no controller remembers one so long."""
+    over = job.end_ts if job.state in ENDED and job.state not in AGAIN else None
+    return over is not None and submitted is not None and submitted > over + REMEMBERED
 
 
 def resize_event(job: SlurmJob) -> SlurmJobEvent:

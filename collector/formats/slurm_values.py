@@ -36,6 +36,8 @@ FLAG_STATES = (
 )  # fmt: skip
 ENDED = frozenset(BASE_STATES[3:12]) | {"REQUEUED"}
 """States after which an attempt does not run any more."""
+AGAIN = frozenset({"REQUEUED", "PREEMPTED", "NODE_FAIL", "BOOT_FAIL"})
+"""States after which the same job usually comes again."""
 
 TAKEN_OFF = 128
 """What sacct's text and pyslurm take off an exit status from 128 on."""

@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from collector.formats.slurm_values import ENDED
+from collector.formats.slurm_values import AGAIN, ENDED
 from store.rows import SlurmJob
 
-AGAIN = frozenset({"REQUEUED", "PREEMPTED", "NODE_FAIL", "BOOT_FAIL"})
-"""States after which the same job usually comes again."""
 _FORGET = timedelta(days=3)
 _FORGET_AGAIN = timedelta(days=60)
 

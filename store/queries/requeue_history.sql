@@ -31,11 +31,26 @@
 -- COLUMN earlier_gpu_hours [h]: GPU time that they held
 -- COLUMN waited_min [min]: from the end of the attempt before to the start of the last
 -- CAVEAT: Accounting without duplicates (sacct without -D) shows only the last attempt of a requeued job.
-WITH j AS (
-  SELECT attempt, restarts, state, state_flags, state_reason, start_ts, end_ts, exit_code, exit_signal, elapsed_s, gpus,
-    row_number() OVER (ORDER BY attempt NULLS FIRST, start_ts NULLS LAST, end_ts NULLS LAST) AS place,
-    count(*) OVER () AS n
+-- Ids are given again: a run that came to its own end is no attempt of one that Slurm says was never restarted, or of one that was
+-- submitted a day later, when no controller remembers the job that it could send back.
+WITH k AS (
+  SELECT attempt, restarts, state, state_flags, state_reason, submit_ts, start_ts, end_ts, exit_code, exit_signal, elapsed_s, gpus,
+    row_number() OVER (ORDER BY attempt NULLS FIRST, start_ts NULLS LAST, end_ts NULLS LAST) AS place
   FROM slurm_job WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt <= $attempt)
+),
+b AS (
+  SELECT place, attempt,
+    regexp_matches(lag(upper(state)) OVER o, '^(COMPLETED|FAILED|TIMEOUT|CANCELLED|OUT_OF_MEMORY|DEADLINE)$')
+      AND coalesce(lag(state_flags) OVER o, '') NOT ILIKE '%REQUEUE%'
+      AND (restarts = 0 OR submit_ts > lag(end_ts) OVER o + INTERVAL 1 DAY) AS other
+  FROM k WINDOW o AS (ORDER BY place)
+),
+f AS (SELECT coalesce(max(place) FILTER (WHERE other), 0) AS place, max(attempt) FILTER (WHERE other) AS attempt FROM b),
+j AS (
+  SELECT *, count(*) OVER () AS n
+  FROM (
+    SELECT k.* EXCLUDE (place), row_number() OVER (ORDER BY k.place) AS place FROM k, f WHERE k.place >= f.place
+  )
 ),
 a AS (
   SELECT
@@ -59,12 +74,15 @@ e AS (
     min(ts) FILTER (WHERE event IN ('requeued', 'preempted')) AS event_ts,
     arg_min(actor, ts) FILTER (WHERE event IN ('requeued', 'preempted')) AS event_actor,
     arg_min(reason, ts) FILTER (WHERE event IN ('requeued', 'preempted')) AS event_reason
-  FROM slurm_job_event WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt <= $attempt)
+  FROM slurm_job_event
+  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt <= $attempt)
+    AND coalesce(attempt >= (SELECT attempt FROM f), true)
 ),
 -- one requeue of an attempt can be told by several sources, each with its own idea of when, and by its state
 t AS (
   SELECT attempt FROM slurm_job_event
   WHERE event = 'requeued' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt <= $attempt)
+    AND coalesce(attempt >= (SELECT attempt FROM f), true)
   UNION ALL
   SELECT coalesce(attempt, place) FROM j WHERE upper(state) = 'REQUEUED' OR state_flags ILIKE '%REQUEUE%'
 ),
@@ -73,7 +91,9 @@ w AS (
   SELECT kind, message, signal, file, line_no, (kind = 'slurm' AND name = 'requeued')
       OR (kind IN ('interrupt', 'checkpoint', 'banner', 'slurm') AND regexp_matches(coalesce(message, ''), '(?i)\brequeu(e|ing|ed)\b')) AS requeue,
     kind = 'slurm' AND name = 'preempted' AS preempt
-  FROM log_event WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt <= $attempt)
+  FROM log_event
+  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt <= $attempt)
+    AND coalesce(attempt >= (SELECT attempt FROM f), true)
 ),
 l AS (
   SELECT

@@ -26,6 +26,29 @@ def test_a_preempted_job_that_completed_is_a_preemption_that_recovered(tmp_path:
     assert a.confidence >= 0.9
 
 
+@pytest.mark.parametrize(
+    ("first", "restarts", "later_min", "status"),
+    [
+        ("FAILED", 0, 33, "ruled_out"),
+        ("COMPLETED", None, 3 * 24 * 60, "ruled_out"),
+        ("FAILED", 1, 33, "confirmed"),
+        ("FAILED", None, 33, "confirmed"),
+        ("NODE_FAIL", None, 3 * 24 * 60, "confirmed"),
+        ("REQUEUED", 0, 33, "confirmed"),
+    ],
+    ids=["never restarted", "days later", "restarted", "nobody says", "kept for days", "sent back"],
+)
+def test_an_older_job_whose_id_was_given_again_is_no_attempt_of_this_one(
+    first: str, restarts: int | None, later_min: float, status: str, tmp_path: Path
+) -> None:
+    """Ids wrap at MaxJobId, and begin anew where the controller's state is lost; accounting keeps both under the one id."""
+    later = T + timedelta(minutes=later_min)
+    world = World(tmp_path).job(first, 30, exit_code=0)
+    world.job("COMPLETED", 60, attempt=2, restarts=restarts, submit_ts=later, start_ts=later)
+    world.add(SlurmJobEvent(job_id=JOB, attempt=1, event="requeued", ts=later))
+    assert judge(world, assess).status == status
+
+
 def test_a_requeue_that_waits_again_is_open(tmp_path: Path) -> None:
     world = again(tmp_path, "PENDING", "REQUEUED")
     world.add(SlurmJobEvent(job_id=JOB, attempt=1, event="requeued", ts=T + timedelta(minutes=30)))
