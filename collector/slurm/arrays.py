@@ -33,6 +33,11 @@ def tasks(job: SlurmJob) -> Iterator[SlurmJob]:
         yield replace(job, job_id=f"{job.array_job_id}_{task}", array_task_id=str(task), job_id_raw=None)
 
 
+def named(text: str) -> list[str]:
+    """The jobs that `4812`, `4812_3` or `4812_[3-5,9]` stands for (the first thousand tasks)."""
+    return [t.job_id for t in tasks(SlurmJob(job_id=text, array_job_id=text.partition("_")[0])) if t.job_id]
+
+
 class Parts:
     """The waiting parts of arrays in one look at the queue, and which tasks each certainly holds no more.
 

@@ -7,6 +7,7 @@ OVERHEAD  none to the controller.
 CAVEAT  times without an offset are this host's local time; attempts are not named there.
 
     [2026-11-21T00:53:51.123] _slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=4812 uid 2101
+    [2026-11-21T00:53:52.040] _slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=4813_[3-5,9] uid 2101
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, ClassVar
 from collector.node.clock import Clock
 from collector.slurm.access import SlurmAccess
 from collector.slurm.added import LogFile
+from collector.slurm.arrays import named
 from collector.slurm.pace import Pace
 from collector.slurm.source import SlurmSource
 from collector.sources.base import SourceUnavailable
@@ -27,7 +29,7 @@ from store import lazy
 from store.rows import Row, SlurmJobEvent
 
 _STAMP = lazy.compile(r"\[?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)\]?\s+(.*)")
-_JOB = r"(?:Array)?JobId=(?P<job>\d+(?:_\d+|\+\d+)?)(?:\(\d+\))?"
+_JOB = r"(?:Array)?JobId=(?P<job>\d+(?:_\d+|_\[[\d,:-]+\]|\+\d+)?)(?:\(\d+\))?"
 _LINES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("signalled", lazy.compile(rf"_slurm_rpc_kill_job2?: REQUEST_KILL_JOB {_JOB} uid (?P<uid>\d+)")),
     ("preempted", lazy.compile(rf"preempted {_JOB} has been \w+ to reclaim resources for JobId=\S+")),
@@ -84,17 +86,18 @@ class SlurmLog(SlurmSource):
             for event, pattern in _LINES:
                 told = pattern.match(stamped.group(2))
                 if told is not None:
-                    yield SlurmJobEvent(
-                        cluster=self.access.cluster,
-                        ts=self._moment(stamped.group(1)),
-                        origin=self.name,
-                        job_id=told.group("job"),
-                        event=event,
-                        actor=told.groupdict().get("uid"),
-                        observed=True,
-                        message=stamped.group(2)[:300],
-                        time_basis="recorded",
-                    )
+                    for job in named(told.group("job")):
+                        yield SlurmJobEvent(
+                            cluster=self.access.cluster,
+                            ts=self._moment(stamped.group(1)),
+                            origin=self.name,
+                            job_id=job,
+                            event=event,
+                            actor=told.groupdict().get("uid"),
+                            observed=True,
+                            message=stamped.group(2)[:300],
+                            time_basis="recorded",
+                        )
                     break
 
     def _moment(self, text: str) -> datetime | None:

@@ -13,9 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from collector.slurm.added import LogFile
-from collector.slurm.arrays import tasks
+from collector.slurm.arrays import named
 from store import lazy
-from store.rows import SlurmJob
 
 LOOK_S = 0.5
 KEEP_S = 5.0
@@ -65,9 +64,9 @@ class Cancels:
         asked: dict[str, float] = {}
         for line in added.splitlines() if self.of_tasks else ():
             if (request := _REQUEST.match(line)) is not None:
-                asked |= dict.fromkeys(_ids(request[1].decode()), now)
+                asked |= dict.fromkeys(named(request[1].decode()), now)
             elif (failed := _FAILED.match(line)) is not None:  # of a task that never was, or is no more
-                ids = _ids(failed[1].decode())
+                ids = named(failed[1].decode())
                 asked = {job: at for job, at in asked.items() if job not in ids}
         kept = {job: at for job, at in self.named.items() if abs(now - at) < REMEMBER_S}
         if asked or len(kept) < len(self.named):
@@ -77,8 +76,3 @@ class Cancels:
         """Forget jobs whose end is noted."""
         for raw in raws:
             self._known.pop(raw, None)
-
-
-def _ids(text: str) -> list[str]:
-    """The tasks that `4812_3` or `4812_[3-5,9]` stands for."""
-    return [t.job_id for t in tasks(SlurmJob(job_id=text, array_job_id=text.partition("_")[0])) if t.job_id]

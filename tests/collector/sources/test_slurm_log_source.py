@@ -52,6 +52,16 @@ def test_lines_become_events_with_their_actors(tmp_path: Path):
     assert told(source) == []
 
 
+def test_a_request_about_waiting_tasks_is_told_of_each(tmp_path: Path):
+    """They leave nothing in accounting: who had them cancelled stands here alone."""
+    log = tmp_path / "slurmctld.log"
+    log.write_text("")
+    source = follow(log)
+    assert told(source) == []
+    log.write_text("[2026-03-01T10:00:01.250] _slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=4812_[3-4,9] uid 2001\n")
+    assert told(source) == [(f"4812_{n}", "signalled", "2001") for n in (3, 4, 9)]
+
+
 def test_a_rotation_and_a_half_line_lose_nothing(tmp_path: Path):
     """What was written to the old file after the last look is read there; a line without its end waits for it."""
     log = tmp_path / "slurmctld.log"
