@@ -54,6 +54,7 @@ _TOKEN = "scontrol token username=inquest lifespan=31536000 (as root; put what i
 _NOTHING = (9003, 2017)
 """Slurm's errors that mean: no such thing (nothing found with query, invalid job id)."""
 _FINISHED = 2084
+_DENIED = lazy.compile(r"Invalid user id|[Pp]ermission denied|[Aa]ccess denied|not permitted")
 _QUICK_S, _LONG_S = 30.0, 180.0
 
 
@@ -174,7 +175,10 @@ class Rest(Known):
             raise NotAllowed(
                 f"{said}: slurmrestd cannot comment an ended job; sacctmgr can (apt-get install slurm-client)"
             )
-        raise NotAllowed(f"{said}: sacctmgr modify user where name={self._user or '$USER'} set adminlevel=Operator")
+        remedy = f"sacctmgr modify user where name={self._user or '$USER'} set adminlevel=Operator"
+        if _DENIED.search(said) or answer.status_code in (401, 403):
+            raise NotAllowed(f"{said}: {remedy}")
+        raise SourceUnavailable(f"slurmrestd {path}: {said}", self._remedy(said))
 
     def _discover(self) -> None:
         """Of each question the newest version that is served, from the OpenAPI description."""

@@ -315,6 +315,23 @@ def test_a_comment_goes_to_the_job_or_beside_when_it_has_ended():
         served([], post).set_comment("4812", "failed")
 
 
+@pytest.mark.parametrize(
+    ("said", "number", "kind"),
+    [
+        ("Unexpected message received", 1000, SourceUnavailable),
+        ("Unable to contact slurm controller (connect failure)", 1011, SourceUnavailable),
+        ("Invalid user id", 2010, NotAllowed),
+        ("Access/permission denied", 2002, NotAllowed),
+    ],
+)
+def test_a_comment_that_the_controller_did_not_get_may_be_written_later(said: str, number: int, kind: type[Exception]):
+    """22.05 says the first of a slurmctld that is away: no right of the user's would mend that."""
+    refused = {"errors": [{"error": said, "error_number": number, "description": "job update failed"}]}
+    rest = served([], lambda r: httpx.Response(500, json=refused) if r.method == "POST" else None)
+    with pytest.raises(kind, match=said.partition(" (")[0]):
+        rest.set_comment("4812", "failed")
+
+
 def test_the_environment_says_where_it_is(tmp_path: Path):
     """An address alone is enough; none is none."""
     assert configured(environ={}) is None or Path("/run/slurmrestd").exists()
