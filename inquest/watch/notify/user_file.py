@@ -26,21 +26,23 @@ class UserFile(Channel):
     def send(self, delivery: Delivery) -> None:
         """Write it."""
         for note in delivery.notes:
-            folder = folder_of(note)
-            if folder is None:
+            folders = folders_of(note)
+            if not folders:
                 raise Permanent("nothing says where the job's output lies")
-            try:
-                self.hand.write(folder, name_of(note), text_of(note, self.console), note.get("user"))
-            except Refused as refused:
-                raise Permanent(str(refused)) from refused
+            for folder in folders:
+                try:
+                    self.hand.write(folder, name_of(note), text_of(note, self.console), note.get("user"))
+                    break
+                except Refused as refused:
+                    if not refused.absent or folder == folders[-1]:
+                        raise Permanent(str(refused)) from refused
 
 
-def folder_of(note: dict[str, Any]) -> str | None:
-    """The folder of the job's own output."""
+def folders_of(note: dict[str, Any]) -> list[str]:
+    """The folder of the job's own output, and where there is none the one that it ran in: a job may have named a folder that nobody made."""
     out = note.get("stdout")
-    if out and not str(out).startswith("/dev/"):
-        return str(PurePosixPath(str(out)).parent)
-    return str(note["work_dir"]) if note.get("work_dir") else None
+    beside = str(PurePosixPath(str(out)).parent) if out and not str(out).startswith("/dev/") else None
+    return list(dict.fromkeys(f for f in (beside, note.get("work_dir")) if f))
 
 
 def name_of(note: dict[str, Any]) -> str:

@@ -58,6 +58,16 @@ def test_the_file_is_the_users_own(hand: Hand, home: Path) -> None:
 
 
 @root
+def test_where_nobody_made_the_folder_of_the_output_it_lies_where_the_job_ran(hand: Hand, home: Path) -> None:
+    """Slurm ends such a job at once, and its user has nothing else to read."""
+    told = _note(home) | {"stdout": str(home / "nowhere/slurm-4812.out"), "work_dir": str(home)}
+    UserFile(name="file", hand=hand).send(delivery(told))
+    assert "It fell." in (home / "inquest-4812.txt").read_text()
+    with pytest.raises(Permanent, match="No such file"):
+        UserFile(name="file", hand=hand).send(delivery({**told, "work_dir": str(home / "gone")}))
+
+
+@root
 def test_a_link_of_that_name_is_replaced_and_what_it_led_to_is_untouched(
     hand: Hand, home: Path, tmp_path: Path
 ) -> None:
