@@ -30,6 +30,7 @@ _REMEDIES: tuple[tuple[str, str], ...] = (
     (r"[Mm]unge|Protocol authentication error|Invalid authentication credential", "systemctl restart munge"),
     (r"Invalid user id|[Pp]ermission denied|Access denied|not permitted|Invalid job access",
      "sacctmgr modify user where name=$USER set adminlevel=Operator"),
+    (r"init message to \S+: Unable to connect to database", "systemctl restart mariadb (on slurmdbd's host)"),
     (r"slurmdbd|database|PersistInit|persistent connection", "systemctl restart slurmdbd"),
     (r"contact slurm controller|slurmctld|Connection refused|Zero Bytes|timed out", "systemctl restart slurmctld"),
 )  # fmt: skip

@@ -29,6 +29,10 @@ def commands(folder: Path, **scripts: str) -> CommandLine:
     ("printed", "remedy"),
     [
         ("sacct: error: Problem talking to the database: Connection refused", "systemctl restart slurmdbd"),
+        (
+            "sacct: error: the persistent connection init message to head:6819: Unable to connect to database",
+            "systemctl restart mariadb",
+        ),
         ("slurm_load_jobs error: Unable to contact slurm controller (connect failure)", "systemctl restart slurmctld"),
         ("error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host", "SLURM_CONF"),
         ("error: If munged is up, restart with --num-threads=10", "systemctl restart munge"),
