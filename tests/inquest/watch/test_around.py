@@ -13,6 +13,7 @@ from collector.sources.base import SourceUnavailable
 from inquest.watch import around
 from inquest.watch.around import Around
 from inquest.watch.shared import Shared
+from store import Reader, Writer
 from store.rows import Row, SlurmJob, SlurmNodeState, SourceHealth
 from tests.inquest.watch.accounts import Accounts
 
@@ -63,6 +64,18 @@ def test_the_nodes_are_looked_at_where_slurm_gives_a_code_of_its_own(tmp_path: P
     assert [(r.node, r.covers, r.ok) for r in rows if isinstance(r, SourceHealth)] == (
         [("gpu07", "slurm_node_state", True)] if looked else []
     )
+
+
+def test_no_later_end_waits_for_another_look_at_its_node(tmp_path: Path) -> None:
+    """It was looked once, for the end of a job that was cancelled there; the collector of that node goes on looking."""
+    rows, _ = Around(Shared(Accounts(tmp_path / "accounts"))).rows([replace(BEFORE, node_list="gpu07")])  # type: ignore[arg-type]
+    collector = SourceHealth(
+        node="gpu07", ts=T, end_ts=T + timedelta(seconds=30), source="nvml", covers="gpu_sample", ok=True
+    )
+    Writer(tmp_path / "lake").append([*rows, collector], batch="b")
+    with Reader(tmp_path / "lake") as reader:
+        behind = reader.ask("sources_behind", nodes="gpu07", end_ts=T + timedelta(minutes=2)).dicts()
+    assert [r["source"] for r in behind] == ["nvml"]
 
 
 class _Away(Accounts):
