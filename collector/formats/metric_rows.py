@@ -315,12 +315,17 @@ def _model(labels: Mapping[str, str]) -> str | None:
 
 
 def node_of(labels: Mapping[str, str], names: NodeNames) -> str | None:
-    """The node as Slurm would spell it: no port, no domain; an address stays."""
-    for label in _NODE_LABELS:
-        value = labels.get(label)
-        if value:
-            return names.host(value.rpartition(":")[0] if value.count(":") == 1 or "]:" in value else value)
-    return None
+    """The node as Slurm would spell it: no port, no domain; an address stays.
+
+    An exporter that runs in a pod has the pod's name as its host's: then a label that names a node of the jobs is the node, whichever
+    it is.
+    """
+    told = [names.host(_portless(value)) for label in _NODE_LABELS if (value := labels.get(label))]
+    return next((name for name in told if name in names), told[0] if told else None)
+
+
+def _portless(address: str) -> str:
+    return address.rpartition(":")[0] if address.count(":") == 1 or "]:" in address else address
 
 
 def moment(ts: int | None) -> datetime | None:

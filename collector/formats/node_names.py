@@ -20,6 +20,10 @@ class NodeNames:
         for node in known:
             self._by_first[node.partition(".")[0]].add(node)
 
+    def __contains__(self, name: str) -> bool:
+        """Whether a job has a node of that very name."""
+        return name in self._known
+
     def spelt(self, name: str) -> str:
         """The node that is meant, as Slurm spells it; the name itself where no node of the jobs is."""
         own = self._spelt.get(name)

@@ -213,6 +213,16 @@ def test_the_node_is_spelt_as_slurm_spells_it(labels: dict[str, str], node: str 
     assert node_of(labels, NodeNames()) == node
 
 
+@pytest.mark.parametrize("label", ["node", "nodename", "kubernetes_node", "exported_instance"])
+def test_the_name_of_an_exporter_s_pod_is_no_node_beside_a_label_that_names_one_of_the_jobs(label: str) -> None:
+    labels = {"Hostname": "nvidia-dcgm-exporter-cwb7m", label: "gpu07.example.org", "instance": "10.42.3.9:9400"}
+    assert node_of(labels, NodeNames({"gpu07", "gpu08"})) == "gpu07"
+    assert node_of(labels, NodeNames({"gpu08"})) == "nvidia-dcgm-exporter-cwb7m", "nothing tells which of them is one"
+    assert node_of({**labels, "Hostname": "gpu08"}, NodeNames({"gpu07", "gpu08"})) == "gpu08", (
+        "its own word comes first"
+    )
+
+
 @pytest.mark.parametrize("host", ["r4.gpu01", "r4.gpu01:9400", "r4.gpu01.cluster.local"])
 def test_a_node_whose_own_name_has_dots_keeps_them(host: str) -> None:
     labels = {"instance": host}
