@@ -69,6 +69,10 @@ _TABLE: tuple[_Rule, ...] = tuple(
         # DeepSpeed
         ("saved", "deepspeed", r"Checkpoint (?:global_step)?(?P<step>\d+) is ready now"),
         ("saving", "deepspeed", r"Checkpoint (?:global_step)?(?P<step>\d+) is about to be saved"),
+        # Of the files of one checkpoint only the model's, and only where their path tells the step that makes them one.
+        ("saved", "deepspeed", r"\[Torch\] Saved (?P<path>\S*global_step\d+/\S*model_states\.pt)"),
+        ("loaded", "deepspeed", rf"\[Torch\] (?:Loaded|End Load) checkpoint from {_PATH}"),
+        ("loading", "deepspeed", rf"\[Torch\] (?:Loading|Begin Load) checkpoint from {_PATH}"),
         ("none_found", "deepspeed", rf"Unable to find latest file at {_PATH}"),
         ("loading", "deepspeed", rf"Attempting to resume from {_PATH}"),
         ("loading", "deepspeed", rf"rank: \d+ loading checkpoint: {_PATH}"),
@@ -136,6 +140,7 @@ class Checkpoint(LineParser):
         "Continuing training from",
         "Loading model from",
         "Saving current state",
+        "model_states.pt",
         "Loading states from",
         "Model successfully saved",
         "metadata file",
