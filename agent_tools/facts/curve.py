@@ -339,8 +339,9 @@ def _diverged(good: list[Point], losses: list[float]) -> Reading | None:
     if gradual and tail < (1.5 if given_back > 12.0 * noise and head >= 0.5 else 2.0) * max(abs(head), 1e-6):
         return Reading("rising", n, at=start, strong=False, why="gradual")
     still = len(after) >= 4 and spread(after) <= 4 * STILL * max(abs(median(after)), 1e-3)
-    far = given_back > (0.0 if still and nothing_left(losses, start + width) else 0.4 * scale)
-    much = given_back > max(0.8 * learnt, 12.0 * noise) or given_back_for_good(losses, start + width, best, learnt)
+    level, norms = start + width, [p.grad_norm for p in good]
+    far = given_back > (0.0 if still and nothing_left(losses, level, norms) else 0.4 * scale)
+    much = given_back > max(0.8 * learnt, 12.0 * noise) or given_back_for_good(losses, level, best, learnt, norms)
     strong = not gradual and lasting >= max(8, n // 10) and far and much
     # A climb that never ends lasts but a few reports above any threshold that its last ones set.
     beyond = min(losses[-max(FEW, n // 10) :]) >= 100.0 * max(0.01, *losses[: n // 3])

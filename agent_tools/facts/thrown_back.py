@@ -5,6 +5,7 @@ Pure functions on the losses of a curve, in their order; `curve` gives the shape
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import median
 
@@ -67,15 +68,26 @@ def leapt_back(losses: Sequence[float]) -> int | None:
     return at if last >= 0.7 * leap else None
 
 
-def given_back_for_good(losses: Sequence[float], at: int, best: float, learnt: float) -> bool:
+def given_back_for_good(
+    losses: Sequence[float], at: int, best: float, learnt: float, norms: Sequence[float | None] = ()
+) -> bool:
     """Whether the reports from there on to the end, a fifth of all at least, hold a level far from the best one's noise.
 
-    Then the larger part of what had been learned is gone, though the first reports stood higher still.
+    Then the larger part of what had been learned is gone, though the first reports stood higher still. A gradient that sank to
+    nothing tells it of a level that is not twice the best: a model that was only given other data has gradients left.
     """
     after = losses[at:]
     back = median(after) - best
     lasting = len(after) >= max(_LEVEL, len(losses) // 5)
-    return lasting and min(after) - best >= 0.5 * learnt and back >= best and back >= 20.0 * bend_noise(losses)
+    far = back >= best or norms_sunk(norms, at)
+    return lasting and min(after) - best >= 0.5 * learnt and far and back >= 20.0 * bend_noise(losses)
+
+
+def norms_sunk(norms: Sequence[float | None], at: int) -> bool:
+    """Whether the gradient norm of the reports from there on, a fifth of all at least, is next to nothing beside what it was."""
+    before, after = ([g for g in part if g is not None and math.isfinite(g)] for part in (norms[:at], norms[at:]))
+    lasting = len(before) >= _LEVEL and len(after) >= max(_LEVEL, len(norms) // 5)
+    return lasting and median(after) <= _DEAD * median(before)
 
 
 def stands_still(losses: Sequence[float]) -> bool:
@@ -89,8 +101,8 @@ def deadened(losses: Sequence[float], at: int) -> bool:
     return min(len(before), len(after)) >= 2 * _LEVEL and bend_noise(after) <= bend_noise(before) / 3.0
 
 
-def nothing_left(losses: Sequence[float], at: int) -> bool:
+def nothing_left(losses: Sequence[float], at: int, norms: Sequence[float | None] = ()) -> bool:
     """Whether the reports from there on went dead; or stand, half of all at least, above the first ones: less is known than nothing."""
     after = losses[at:]
     above = 2 * len(after) >= len(losses) >= 2 * _LEVEL and median(after) > _UNLEARNT * median(losses[:3])
-    return above or deadened(losses, at)
+    return above or deadened(losses, at) or norms_sunk(norms, at)

@@ -84,6 +84,16 @@ def test_a_smaller_leap_is_sure_only_where_the_loss_went_dead(tremble: float, st
     assert reading.strong is strong
 
 
+@pytest.mark.parametrize(("norm", "strong"), [(0.03, True), (0.9, False)])
+def test_a_level_that_took_back_most_is_sure_where_no_gradient_is_left(norm: float, strong: bool) -> None:
+    """It stands below the first reports and not twice the best: only what the gradients say tells it from other data."""
+    rng = random.Random(8)
+    losses = learning(60, 10.5, 4.4, 0.03) + [7.9 + rng.gauss(0, 0.03) for _ in range(60)]
+    points = [Point(10.0 * i, v, 1.2 if i < 62 else norm) for i, v in enumerate(losses)]
+    reading = read(points)
+    assert (reading.shape in ("plateau", "spike"), reading.strong) == (True, strong)
+
+
 def test_a_slope_is_no_noise() -> None:
     assert bend_noise([5.0 - 0.1 * i for i in range(20)]) == pytest.approx(0.0, abs=1e-9)
     rng = random.Random(7)
