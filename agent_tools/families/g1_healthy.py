@@ -13,13 +13,14 @@ from agent_tools.facts.on_cpu import on_cpu
 from agent_tools.facts.progress import MOST
 from agent_tools.facts.steps import step_words
 from agent_tools.facts.views import RowView
-from agent_tools.facts.worked import all_unused, at_work, instant, little_used, lone_worker, never_used, unseen_training
+from agent_tools.facts.worked import all_unused, at_work, instant, little_used, never_used, unseen_training
 from agent_tools.families.bar_alone import BLIND, by_bar, full_bar
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of, rises_by_right
 from agent_tools.families.e3_undertrained import few_samples, short_of_epoch
 from agent_tools.families.other_hours import done_elsewhere, of_other_hours
 from agent_tools.families.reward_collapse import learned
+from agent_tools.families.untold_work import left_open
 from agent_tools.families.unverified import UNVERIFIED, unverified
 from agent_tools.families.wording import gpu_of
 from agent_tools.say import count, lacks, left_last, own_failure, quoted, say
@@ -111,9 +112,9 @@ def assess(facts: Facts) -> Assessment:
     if not gpu and (unwatched := unseen_training(facts)):
         confidence = min(confidence, BLIND)
         shows.append(unwatched)
-    if not gpu and lone_worker(facts) is not None:
-        confidence = min(confidence, BLIND)
-        missing.append(lacks("Whether a single GPU held all others up.", "SM activity of every GPU (gpu_sample)"))
+    for most, question in left_open(facts) if not gpu else ():
+        confidence = min(confidence, most)
+        missing.append(question)
     slower = _slower(facts)
     if slower and not gpu:
         # Throttling, a slow peer and storage all look like this, and what would tell them apart is not there.
