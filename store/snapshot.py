@@ -48,6 +48,21 @@ class Window:
             return Window(jobs=self.jobs)
         return dataclasses.replace(self, start=None, end=None) if table in TIMELESS else self
 
+    def reaches(self, table: str, day: str) -> bool:
+        """Could a row of the table that this window wants stand under this day?"""
+        if day == NO_DAY:
+            return True
+        if self.end is not None and _starts(day) > self.end:
+            return False
+        # What lasts stands under the day on which it began.
+        return self.start is None or "end_ts" in _columns_of(table) or _starts(day) + DAY_US > self.start
+
+    def on(self, node: str) -> bool:
+        """Could a row that this window wants stand under this folder of a node?"""
+        if self.node is not None:
+            return node == node_folder(self.node)
+        return self.nodes is None or self.jobs is not None or node in self.nodes
+
     def wants(self, s: Segment, node: str) -> bool:
         """Could the segment, of the partition with this folder name for its node, hold a row of this window?"""
         on = self.nodes is None or node in self.nodes
@@ -93,10 +108,10 @@ class Snapshots:
 
     def __init__(self, lake: Lake, overlay: Overlay | None = None, *, settled: bool = False) -> None:
         """With an overlay what waits to be taken in belongs to the picture. Of a lake that is `settled`, which nobody writes
-        any more, each picture is taken once."""
+        any more, one picture of each table is taken, and each window chooses from it."""
         self._lake = lake
         self._overlay = overlay
-        self._taken: dict[tuple[tuple[str, Window], ...], dict[str, Opened]] | None = {} if settled else None
+        self._whole: dict[str, list[tuple[str, str, Path, Segment]]] | None = {} if settled else None
         self._index: DayIndex | None = DayIndex(lake)
         self._manifests: dict[str, _Known[Manifest]] = {}
         self._records: dict[str, _Known[commits.Commit]] = {}
@@ -109,12 +124,22 @@ class Snapshots:
         One moment for all the tables: a batch is in all of them or in none.
         """
         windows = {t: (wanted or {}).get(t, EVERYTHING).of(t) for t in tables}
-        if self._taken is None:
+        if self._whole is None or (self._overlay is not None and self._overlay.parts(())):
             return self._take(windows)
-        asked = tuple(windows.items())
-        if asked not in self._taken:
-            self._taken[asked] = self._take(windows)
-        return self._taken[asked]
+        return {t: self._chosen(t, window) for t, window in windows.items()}
+
+    def _chosen(self, table: str, window: Window) -> Opened:
+        """What a window wants of a table of a settled lake."""
+        assert self._whole is not None
+        whole = self._whole.get(table)
+        if whole is None:
+            found = self._picture({table: EVERYTHING})[0][table]
+            whole = self._whole[table] = [(path.parts[-3], path.parts[-2], path, s) for path, s in found]
+        return [
+            (path, s)
+            for day, node, path, s in whole
+            if window.reaches(table, day) and window.on(node) and window.wants(s, node)
+        ]
 
     def _take(self, windows: Mapping[str, Window]) -> dict[str, Opened]:
         names = list(windows)
@@ -172,7 +197,7 @@ class Snapshots:
 
     def distrust(self) -> None:
         """Look at every manifest from now on: what the list of past days names is not there."""
-        self._index = self._taken = None
+        self._index = self._whole = None
 
     def close(self) -> None:
         """Close what is open."""
@@ -195,20 +220,12 @@ def partitions(
     lake: Lake, table: str, window: Window = EVERYTHING, without: frozenset[str] = frozenset()
 ) -> Iterator[str]:
     """The folders (below LAKE/tables) of a table's partitions that the window wants, sorted, but for those of some days."""
-    nodes = window.nodes if window.jobs is None else None
-    nodes = nodes if window.node is None else {node_folder(window.node)}
     base = f"{lake.tables}/{table}"
-    # What lasts stands under the day on which it began.
-    start = None if "end_ts" in _columns_of(table) else window.start
     for day in sorted(entries(base)):
-        if day in without:
-            continue
-        if day != NO_DAY and window.end is not None and _starts(day) > window.end:
-            continue
-        if day != NO_DAY and start is not None and _starts(day) + DAY_US <= start:
+        if day in without or not window.reaches(table, day):
             continue
         for node in sorted(entries(f"{base}/{day}")):
-            if nodes is None or node in nodes:
+            if window.on(node):
                 yield f"{table}/{day}/{node}"
 
 
