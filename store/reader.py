@@ -21,8 +21,9 @@ from store.overlay import Overlay
 from store.pruning import windows
 from store.result import SIGNALLED, Cell, Coverage, QueryTimeout, Result, ResultColumn, StoreError
 from store.rows import columns, tables
-from store.shown import OPTIMIZERS, SMALL, Shown, parsed
+from store.shown import OPTIMIZERS, SMALL, Shown
 from store.snapshot import Opened, Snapshots, Window
+from store.statements import parsed
 
 Self = TypeVar("Self", bound="Reader")
 _NEIGHBOURS = catalog.parse("neighbours", strangers.NEIGHBOURS)

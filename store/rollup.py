@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from store.engine import PARQUET, literal
+from store.engine import PARQUET
 from store.lake import Partition, nonce
 from store.manifest import Segment
 from store.rows import GpuMinute, GpuSample, columns
 from store.segments import describe
+from store.statements import Given, run
 from store.views import select
 
 if TYPE_CHECKING:
@@ -296,13 +297,15 @@ def derive(
     derived: list[tuple[Partition, Path]] = []
     for group in _groups(samples):
         # To plan all the aggregates takes longer than to make them of a small segment: they are planned once for many.
-        source = select(GpuSample.TABLE, [(path, segment) for _, path, segment in group], file="_file")
+        given = Given()
+        source = select(GpuSample.TABLE, [(path, segment) for _, path, segment in group], file="_file", given=given)
         made = minutes(f"(SELECT * FROM ({source}) WHERE ts IS NOT NULL)", ("_file",))
-        con.execute(f"CREATE OR REPLACE TEMP TABLE minute AS {made}")
+        run(con, f"CREATE OR REPLACE TEMP TABLE minute AS {made}", given)
         for partition, path, _ in group:
             file = folder / f"{nonce()}.parquet"
-            picked = f"SELECT * EXCLUDE (_file) FROM minute WHERE _file = {literal(str(path))}"
-            con.execute(f"COPY ({picked} ORDER BY job_id, gpu, gpu_uuid, ts) TO {literal(str(file))} ({form})")
+            given = Given()
+            picked = f"SELECT * EXCLUDE (_file) FROM minute WHERE _file = {given.text(path)}"
+            run(con, f"COPY ({picked} ORDER BY job_id, gpu, gpu_uuid, ts) TO {given.text(file)} ({form})", given)
             derived.append((Partition(GpuMinute.TABLE, partition.day, partition.node), file))
         con.execute("DROP TABLE minute")
     described = describe(con, [file for _, file in derived], names) if derived else {}

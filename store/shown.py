@@ -6,7 +6,6 @@ once: a copy instead of a view over files, the minutes of a window instead of ho
 
 from __future__ import annotations
 
-import atexit
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,9 +18,10 @@ from store.manifest import Segment
 from store.result import Cell
 from store.rollup import EACH, MACRO, RUN, TOTALS, WINDOW, totals, window, without_job
 from store.rows import GpuMinute, GpuSample
+from store.statements import Given, parsed, run
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection, Statement
+    from duckdb import DuckDBPyConnection
 
     from store.engine import Settings
 
@@ -32,11 +32,6 @@ _LONG = 1_000_000
 _MINUTES = "gpu_window_rows"
 _GPUS = "gpu_totals_rows"
 _JOBS = "_jobs"
-_parsed: dict[str, Statement] = {}
-atexit.register(
-    _parsed.clear
-)  # while the engine that made them is still there: its library complains of those that outlive it
-_MOST_PARSED = 512
 _MOST_COPIES = 4
 """Of one table, over different files: it bounds the memory that those that stand aside hold."""
 
@@ -49,17 +44,6 @@ _NEEDED = frozenset(
 
 Files = tuple[Path, ...]
 Opened = Mapping[str, Sequence[tuple[Path, Segment]]]
-
-
-def parsed(con: DuckDBPyConnection, sql: str) -> Statement:
-    """A statement's parse tree, made once in a process. For texts of ours, of which there are few; not for a stranger's."""
-    known = _parsed.get(sql)
-    if known is None:
-        if len(_parsed) >= _MOST_PARSED:
-            _parsed.clear()
-        (known,) = con.extract_statements(sql)
-        _parsed[sql] = known
-    return known
 
 
 def _passes(con: DuckDBPyConnection) -> str:
@@ -229,17 +213,23 @@ class Shown:
         aside, known = f"{table}_{self._made}", None
         if kind == "VIEW" and views.tells_echoes(table, segments, opened):
             known = f"{aside}{_JOBS}"  # what is known of the jobs is made once, and not for every question
-            self._con.execute(f"CREATE TEMP TABLE {known} AS {views.accounts(opened)}")
+            given = Given()
+            run(self._con, f"CREATE TEMP TABLE {known} AS {views.accounts(opened, given)}", given)
+        given = Given()
         if not segments:
-            self._con.execute(parsed(self._con, f"CREATE TEMP TABLE {table} ({views.definition(table)})"))
-        elif kind == "TABLE" and views.tells_echoes(table, segments, opened):
-            self._con.execute(f"CREATE TEMP TABLE {table} AS {views.by_run(table, segments, opened)}")
-            if self._con.execute(parsed(self._con, f"FROM {table} WHERE {echoes.MAY_BE} LIMIT 1")).fetchone():
+            run(self._con, f"CREATE TEMP TABLE {table} ({views.definition(table)})")
+        elif kind == "VIEW":  # which keeps its text, and has no parameters
+            self._con.execute(f"CREATE TEMP VIEW {table} AS {views.shown(table, segments, opened, known)}")
+        elif views.tells_echoes(table, segments, opened):
+            run(self._con, f"CREATE TEMP TABLE {table} AS {views.by_run(table, segments, opened, given)}", given)
+            if run(self._con, f"FROM {table} WHERE {echoes.MAY_BE} LIMIT 1").fetchone():
                 self._con.execute(f"ALTER TABLE {table} RENAME TO {aside}")
-                self._con.execute(f"CREATE TEMP TABLE {table} AS {views.marked(f'FROM {aside}', opened)}")
+                given = Given()
+                marked = views.marked(f"FROM {aside}", opened, given=given)
+                run(self._con, f"CREATE TEMP TABLE {table} AS {marked}", given)
                 self._con.execute(f"DROP TABLE {aside}")
         else:
-            self._con.execute(f"CREATE TEMP {kind} {table} AS {views.shown(table, segments, opened, known)}")
+            run(self._con, f"CREATE TEMP TABLE {table} AS {views.shown(table, segments, opened, known, given)}", given)
         return _Copy(files, kind, aside)
 
     def _show_window(self, from_ts: Cell, to_ts: Cell, alike: bool) -> None:

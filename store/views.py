@@ -12,6 +12,7 @@ from store import echoes
 from store.engine import literals
 from store.manifest import Segment
 from store.rows import LogRun, SlurmJob, columns, tables
+from store.statements import Given
 
 Segments = Sequence[tuple[Path, Segment]]
 Opened = Mapping[str, Segments]
@@ -22,11 +23,13 @@ def definition(table: str) -> str:
     return ", ".join(f'"{c.name}" {c.sql_type}' for c in columns(tables()[table]))
 
 
-def select(table: str, segments: Sequence[tuple[Path, Segment]], file: str | None = None) -> str:
+def select(
+    table: str, segments: Sequence[tuple[Path, Segment]], file: str | None = None, given: Given | None = None
+) -> str:
     """SQL that gives the table's columns as this version knows them, from segments of any version.
 
     A column that a segment does not have reads as NULL, one that this version does not know is left out. `file` names one
-    more column: the path of the segment that a row stands in.
+    more column: the path of the segment that a row stands in. With `given`, here and below, the paths are parameters.
     """
     cols = columns(tables()[table])
     by_columns: dict[tuple[str, ...], list[str]] = {}
@@ -41,17 +44,18 @@ def select(table: str, segments: Sequence[tuple[Path, Segment]], file: str | Non
         picked = ", ".join(f'"{c.name}"' if c.name in names else f'NULL::{c.sql_type} AS "{c.name}"' for c in cols)
         named = f'{picked}, filename AS "{file}"' if file else picked
         told = ", filename = true" if file else ""
-        parts.append(f"SELECT {named} FROM read_parquet({literals(paths)}, hive_partitioning = false{told})")
+        of = given.files(paths) if given is not None else literals(paths)
+        parts.append(f"SELECT {named} FROM read_parquet({of}, hive_partitioning = false{told})")
     return " UNION ALL ".join(parts)
 
 
-def view(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
+def view(table: str, segments: Segments, given: Given | None = None) -> str:
     """`select`, with the rows that are observations of one thing (`KEY`) merged: of each column its latest value,
     or what `MERGED` makes of all.
 
     A row that does not know its cluster belongs to the one cluster that knows the job or node (the first word of the key).
     """
-    rows = select(table, segments)
+    rows = select(table, segments, given=given)
     key = tables()[table].KEY
     if not key:
         return rows
@@ -93,9 +97,10 @@ def beside(table: str, opened: Opened) -> list[tuple[Path, Segment]]:
     return [*runs, *(p for t in echoes.ACCOUNTS for p in opened.get(t, ()) if echoes.concerns(table))]
 
 
-def accounts(opened: Opened) -> str:
+def accounts(opened: Opened, given: Given | None = None) -> str:
     """What `shown` has to know of jobs to tell echoes apart, from these segments."""
-    return echoes.accounts(*(select(t, opened.get(t, ())) for t in (*echoes.ACCOUNTS, LogRun.TABLE)))
+    of = (*echoes.ACCOUNTS, LogRun.TABLE)
+    return echoes.accounts(*(select(t, opened.get(t, ()), given=given) for t in of))
 
 
 def tells_echoes(table: str, segments: Segments, opened: Opened) -> bool:
@@ -103,26 +108,25 @@ def tells_echoes(table: str, segments: Segments, opened: Opened) -> bool:
     return echoes.concerns(table) and bool(segments) and bool(opened.get(SlurmJob.TABLE))
 
 
-def shown(table: str, segments: Segments, opened: Opened, known: str | None = None) -> str:
+def shown(table: str, segments: Segments, opened: Opened, known: str | None = None, given: Given | None = None) -> str:
     """`by_run`, and `echo` for whose words are not about its job. `opened` has the segments of the tables that tell so;
     `known` is a table with the rows of `accounts`."""
-    rows = by_run(table, segments, opened)
-    return marked(rows, opened, known) if tells_echoes(table, segments, opened) else rows
+    rows = by_run(table, segments, opened, given)
+    return marked(rows, opened, known, given) if tells_echoes(table, segments, opened) else rows
 
 
-def marked(rows: str, opened: Opened, known: str | None = None) -> str:
+def marked(rows: str, opened: Opened, known: str | None = None, given: Given | None = None) -> str:
     """These rows of a table that `tells_echoes`, with the echoes marked."""
-    return echoes.marked(rows, f"FROM {known}" if known else accounts(opened))
+    return echoes.marked(rows, f"FROM {known}" if known else accounts(opened, given))
 
 
-def by_run(table: str, segments: Segments, opened: Opened) -> str:
+def by_run(table: str, segments: Segments, opened: Opened, given: Given | None = None) -> str:
     """`view`, with the rows of a log under the attempt of the run in whose lines they stand."""
-    rows = view(table, segments)
+    rows = view(table, segments, given)
     runs = opened.get(LogRun.TABLE, ())
     if segments and runs and tables()[table].OF_RUN:
-        spans = (
-            f"SELECT DISTINCT cluster, job_id, attempt, file, first_line, last_line FROM ({select(LogRun.TABLE, runs)})"
-        )
+        told = select(LogRun.TABLE, runs, given=given)
+        spans = f"SELECT DISTINCT cluster, job_id, attempt, file, first_line, last_line FROM ({told})"
         rows = (
             f"SELECT l.* REPLACE (coalesce(r.attempt, l.attempt) AS attempt) FROM ({rows}) AS l "
             f"LEFT JOIN ({spans}) AS r ON r.job_id = l.job_id AND r.file = l.file AND r.cluster IS NOT DISTINCT FROM l.cluster "
