@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from agent_tools.evidence import CellValue, Ledger
@@ -51,8 +52,9 @@ def marks(text: str) -> list[Mark]:
     return [Mark(m.start(), m.end(), m[0][2:-2]) for m in MARK.finditer(text)]
 
 
+@lru_cache(1024)
 def masked(text: str) -> str:
-    """The text with each reference replaced by as many holes, so that positions stay."""
+    """The text with each reference replaced by as many holes, so that positions stay. The gate looks at a sentence many times."""
     return MARK.sub(lambda m: HOLE * len(m[0]), text)
 
 

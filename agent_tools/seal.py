@@ -54,7 +54,14 @@ def document_digest(bundle: dict[str, Any]) -> str:
 
 def canonical(value: Any) -> str:
     """JSON with sorted keys and no space; numbers that are not finite are written as their names."""
-    return json.dumps(finite(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    try:
+        return _json(value)
+    except ValueError:
+        return _json(finite(value))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def sealed_evidence(ledger: Ledger, verdict: Verdict) -> list[dict[str, Any]]:
