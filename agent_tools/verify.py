@@ -136,8 +136,9 @@ def _references(verdict: Verdict, report: VerifyReport) -> None:
     for text in texts:
         if text not in advice:
             part = any(parse(ref)[0] in cut for ref in cited([text]))  # then not all that its words count is here
-            counted = borne_out(text, reach)
-            found = [f for f in figures.find(masked(text)) if not any(a <= f.start and f.end <= b for a, b in counted)]
+            found = figures.find(masked(text))
+            counted = borne_out(text, reach) if found else []
+            found = [f for f in found if not any(a <= f.start and f.end <= b for a, b in counted)]
             bare = [f.token for f in found if f.kind == "figure" or (f.kind == "word" and not part)]
             bare = [
                 token for token in bare if token.lower() != "one"

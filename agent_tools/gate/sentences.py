@@ -116,8 +116,9 @@ def _checked(text: str, grounds: Grounds, kind: Kind, ours: bool) -> Checked:
 def _link(done: Checked, grounds: Grounds, kind: Kind, *, final: bool = False) -> None:
     """Replace bare figures and names by the one cell that they equal; report the others."""
     verbatim = grounds.verbatim(done.text)
-    counted = borne_out(done.text, grounds.ledger)
-    for found in reversed(figures.find(masked(done.text))):
+    findings = figures.find(masked(done.text))
+    counted = borne_out(done.text, grounds.ledger) if findings else []  # most of our own sentences have none
+    for found in reversed(findings):
         if (
             any(a <= found.start and found.end <= b for a, b in counted)
             or _free(found, grounds, kind, verbatim)
