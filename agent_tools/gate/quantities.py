@@ -56,7 +56,6 @@ _COUNT = lazy.compile(
     rf"(?i)\b(?P<lead>(?:only|just|exactly|all|the|all of the|its|a) )*(?P<n>{_NUMBER})(?: of (?:(?:the |its )?(?P<m>{_NUMBER})|the|its))? {_NOUN}(?P<only> only)?"
 )
 _EACH = lazy.compile(rf"(?i)\b(?P<n>each|every|both|all)(?: of)?(?: the| its)?(?: (?P<k>{_NUMBER}))? {_NOUN}")
-_THE = lazy.compile(rf"(?i)\W*(?:the|its) (?P<n>{_NUMBER}) {_NOUN}")
 _EACH_BEHIND = lazy.compile(r"(?i) each(?=\W*$)")
 _ONLY = lazy.compile(
     rf"(?i)\bonly (?:the )?(?P<ordinal>(?:{'|'.join(ORDINALS)}) )?(?:(?P<noun>[A-Za-z]+) ?)?(?=[{HOLE}a-z])"

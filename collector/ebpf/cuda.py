@@ -57,7 +57,6 @@ COLUMNS: dict[int, dict[str, str]] = {
     },
 }
 """The columns that each group fills, with what a reading calls them."""
-MISSING = "time in kernel launches is not in api_time_s; copies whose direction only the driver knows are in no column"
 
 
 def groups() -> Iterator[tuple[int | None, list[tuple[str, str, bool]]]]:

@@ -36,7 +36,6 @@ _PIECES = (
 )  # fmt: skip
 SWORN = 0.3
 """Share of its sentences that are good English about true cells, and false."""
-_VERBS = ("ended as", "raised", "shows", "ran on", "has", "lost")
 
 
 class Dishonest:
