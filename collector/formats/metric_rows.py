@@ -34,6 +34,7 @@ from store.rows import (
 )
 
 _NODE_LABELS = ("Hostname", "node", "hostname", "nodename", "kubernetes_node", "host", "exported_instance", "instance")
+_HOST_LABEL = lazy.compile(r"(?i)^(?!.*(?:peer|remote|target|dest|source)).*(?:host|node|server|machine)")
 _INDEX_LABELS = ("gpu", "minor_number", "index", "gpu_id", "card")
 _COUNTED = frozenset({"clock_events", "held_down"})
 _STATES = {1: "DOWN", 2: "INIT", 3: "ARMED", 4: "ACTIVE", 5: "ACTIVE_DEFER"}
@@ -317,11 +318,13 @@ def _model(labels: Mapping[str, str]) -> str | None:
 def node_of(labels: Mapping[str, str], names: NodeNames) -> str | None:
     """The node as Slurm would spell it: no port, no domain; an address stays.
 
-    An exporter that runs in a pod has the pod's name as its host's: then a label that names a node of the jobs is the node, whichever
-    it is.
+    An exporter that runs in a pod has the pod's name as its host's: then a label that names a node of the jobs is the node, also one
+    that only its own name shows to be about a host.
     """
     told = [names.host(_portless(value)) for label in _NODE_LABELS if (value := labels.get(label))]
-    return next((name for name in told if name in names), told[0] if told else None)
+    own = next((name for name in told if name in names), None)
+    others = (names.host(_portless(v)) for k, v in labels.items() if own is None and _HOST_LABEL.search(k))
+    return own or next((name for name in others if name in names), told[0] if told else None)
 
 
 def _portless(address: str) -> str:

@@ -11,14 +11,19 @@ _ADDRESS = lazy.compile(r"[\d.]+\Z|\[")
 
 
 class NodeNames:
-    """The names that the jobs of an import have for their nodes: `gpu01`, `gpu01.cluster`, `rack4.gpu01`."""
+    """The names that the jobs of an import have for their nodes: `gpu01`, `gpu01.cluster`, `rack4.gpu01`.
+
+    Hosts, unlike Slurm, mind no capitals.
+    """
 
     def __init__(self, known: Collection[str] = ()) -> None:
         self._known = frozenset(known)
         self._by_first: dict[str, set[str]] = defaultdict(set)
+        self._by_lower: dict[str, set[str]] = defaultdict(set)
         self._spelt: dict[str, str] = {}
         for node in known:
             self._by_first[node.partition(".")[0]].add(node)
+            self._by_lower[node.lower()].add(node)
 
     def __contains__(self, name: str) -> bool:
         """Whether a job has a node of that very name."""
@@ -38,6 +43,9 @@ class NodeNames:
         while part:
             if part in self._known:
                 return part
+            alike = self._by_lower.get(part.lower(), set[str]())
+            if len(alike) == 1:
+                return next(iter(alike))
             part = part.rpartition(".")[0]
         alike = self._by_first.get(name, set[str]())
         return next(iter(alike)) if len(alike) == 1 else name  # of two that begin alike the short name means either

@@ -24,3 +24,10 @@ def test_a_domain_falls_only_where_no_name_of_the_jobs_could_be_meant() -> None:
     assert NodeNames({"gpu01.hpc.site"}).host("gpu01.elsewhere") == "gpu01.elsewhere", "not our gpu01"
     assert NodeNames().host("gpu01.hpc.site") == "gpu01"
     assert NodeNames({"10"}).host("10.0.0.7") == "10.0.0.7"
+
+
+def test_a_host_minds_no_capitals() -> None:
+    names = NodeNames({"gpu01", "Fat1", "fat1"})
+    assert names.host("GPU01.CORP.LOCAL") == names.spelt("Gpu01") == "gpu01"
+    assert names.spelt("Fat1") == "Fat1"
+    assert names.spelt("FAT1") == "FAT1", "either of two"

@@ -223,6 +223,19 @@ def test_the_name_of_an_exporter_s_pod_is_no_node_beside_a_label_that_names_one_
     )
 
 
+@pytest.mark.parametrize(
+    ("label", "node"),
+    [
+        ("node_name", "gpu07"),
+        ("kubernetes_io_hostname", "gpu07"),
+        ("remote_host", "10.42.3.9"),  # the other end of something
+        ("pod", "10.42.3.9"),
+    ],
+)
+def test_any_label_of_a_host_that_names_a_node_of_the_jobs_tells_it(label: str, node: str) -> None:
+    assert node_of({"instance": "10.42.3.9:9400", label: "gpu07"}, NodeNames({"gpu07", "gpu08"})) == node
+
+
 @pytest.mark.parametrize("host", ["r4.gpu01", "r4.gpu01:9400", "r4.gpu01.cluster.local"])
 def test_a_node_whose_own_name_has_dots_keeps_them(host: str) -> None:
     labels = {"instance": host}
