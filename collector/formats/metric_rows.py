@@ -67,7 +67,7 @@ class Samples:
     ) -> None:
         """`xids` and `stuck` are the last XIDs and the last words of ranks' monitors that earlier parts of the same file left."""
         self._ctx = ctx
-        self._names = NodeNames(ctx.nodes)
+        self._names = NodeNames(ctx.nodes, ctx.aliases)
         self._xids = {} if xids is None else xids
         self._stuck = {} if stuck is None else stuck
         self._cells: dict[tuple[Key, int | None], _Cells] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from store import lazy
 
@@ -13,13 +13,14 @@ _ADDRESS = lazy.compile(r"[\d.]+\Z|\[")
 class NodeNames:
     """The names that the jobs of an import have for their nodes: `gpu01`, `gpu01.cluster`, `rack4.gpu01`.
 
-    Hosts, unlike Slurm, mind no capitals.
+    `aliases` are addresses and host names that Slurm knows them by. Hosts, unlike Slurm, mind no capitals.
     """
 
-    def __init__(self, known: Collection[str] = ()) -> None:
+    def __init__(self, known: Collection[str] = (), aliases: Mapping[str, str] | None = None) -> None:
         self._known = frozenset(known)
         self._by_first: dict[str, set[str]] = defaultdict(set)
         self._by_lower: dict[str, set[str]] = defaultdict(set)
+        self._aliases = {a: node for a, node in (aliases or {}).items() if node in self._known and a not in self._known}
         self._spelt: dict[str, str] = {}
         for node in known:
             self._by_first[node.partition(".")[0]].add(node)
@@ -38,7 +39,7 @@ class NodeNames:
 
     def _find(self, name: str) -> str:
         if _ADDRESS.match(name):
-            return name
+            return self._aliases.get(name, name)
         part = name
         while part:
             if part in self._known:
@@ -46,6 +47,8 @@ class NodeNames:
             alike = self._by_lower.get(part.lower(), set[str]())
             if len(alike) == 1:
                 return next(iter(alike))
+            if part in self._aliases:
+                return self._aliases[part]
             part = part.rpartition(".")[0]
         alike = self._by_first.get(name, set[str]())
         return next(iter(alike)) if len(alike) == 1 else name  # of two that begin alike the short name means either

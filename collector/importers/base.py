@@ -7,7 +7,7 @@ nothing of the file can be used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -29,7 +29,7 @@ class ImportContext:
     `start`: when a log's job began; for a node's file, when the jobs ran, where the file's own time is much later.
     `budget_bytes`: a log larger than this is read in parts (head, tail, windows, around what looks fatal), and says so.
     `name` is the file's path relative to what was imported (what `origin` and `file` columns carry).
-    `nodes` are the nodes that accounting names, as Slurm spells them; `one_node`: the log's job ran on a single one.
+    `nodes` are the nodes that accounting names, as Slurm spells them, and `aliases` their addresses and host names; `one_node`: the log's job ran on a single one.
     """
 
     name: str
@@ -52,6 +52,7 @@ class ImportContext:
     seen_from: datetime | None = None
     seen_to: datetime | None = None
     nodes: Collection[str] = frozenset()
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
     one_node: bool = False
 
     def saw(self, ts: datetime | None) -> None:
@@ -81,6 +82,7 @@ class Importer(Protocol):
     repeat themselves has `blocks` besides: as `rows`, with many rows of one table in a `Block`. One that leaves some of its
     files alone where they merely lie in a folder, and reads them when asked by name, has `passes_over(path)`. One of a tool that
     scripts call has `form(lines)`: which lines may be the tool's, by the first ones of a file; None where they do not tell.
+    One of a cluster's nodes has `aliases(path, ctx)`: each node with the addresses and host names that Slurm knows it by.
     """
 
     name: ClassVar[str]

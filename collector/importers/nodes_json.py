@@ -42,6 +42,15 @@ class NodesJson:
             return 0
         return 95 if _NODES.search(decode(head)) else 0
 
+    def aliases(self, path: Path, ctx: ImportContext) -> Iterator[tuple[str, str]]:
+        """Each node with its address and its host's name; none where nodes are grouped."""
+        raw = whole(path, ctx, LIMIT)
+        text = decode(raw) if raw is not None else ""
+        for item in sj.array(text, "nodes", ctx.problem) if _NODES.search(text) else ():
+            for key in ("address", "hostname"):
+                if (node := sj.text(item.get("name"))) and (other := sj.text(item.get(key))):
+                    yield node, other
+
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """A state and a sample per node."""
         raw = whole(path, ctx, LIMIT)

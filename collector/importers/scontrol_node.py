@@ -100,6 +100,13 @@ class ScontrolNode:
         """Fields with their values."""
         return of_fields
 
+    def aliases(self, path: Path, ctx: ImportContext) -> Iterator[tuple[str, str]]:
+        """Each node with its address and its host's name."""
+        for _, block in BLOCKS.cut(lines(path, ctx)):
+            for key in ("NodeAddr", "NodeHostName"):
+                if (node := sv.word(block.get("NodeName"))) and (other := sv.word(block.get(key))):
+                    yield node, other
+
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """A state and a sample per node."""
         count = 0

@@ -18,6 +18,7 @@ from collector.formats.node_names import NodeNames
 from collector.importers.base import ImportContext, ImportFailed
 from collector.intake import discover, log_zone, zones
 from collector.intake.accounting import Accounting, reconcile
+from collector.intake.addresses import aliases_of
 from collector.intake.candidate import Candidate, candidate_of, unrecognised
 from collector.intake.health import Tally
 from collector.intake.own_part import first_own_line, own_rows
@@ -79,6 +80,7 @@ def import_paths(
         books, index = _accounts(seen, zone, known)
     if cluster is None and len(seen.clusters) == 1:
         cluster = next(iter(seen.clusters))
+    index.aliases = aliases_of(candidates)
     work: list[_Reading] = []
     for candidate in candidates:
         found = candidate.found
@@ -90,6 +92,7 @@ def import_paths(
             cluster=cluster,
             node=_node(candidate, index),
             nodes=index.nodes,
+            aliases=index.aliases,
             one_node=index.on_one_node(job),
             job_id=job,
             attempt=None if index.several(job) else index.attempt_at(job, None),
@@ -151,6 +154,7 @@ class _Reading:
             ctx.attempt,
             books,
             *(str(j.end_ts) for j in self._before),
+            *(sorted(ctx.aliases.items()) if NODE_TABLES.intersection(self.candidate.covers) else ()),
             *(("one node",) if ctx.one_node and "attempt_" in ctx.name else ()),
             *(str(x) for x in (ctx.own_zone, None if self.candidate.is_log else ctx.start) if x is not None),
         )
@@ -256,7 +260,7 @@ def _settled(rows: Iterator[Row | Block], ctx: ImportContext, index: discover.Jo
     """
     put = object.__setattr__
     several = index.several(ctx.job_id)
-    spelt = NodeNames(index.nodes).spelt
+    spelt = NodeNames(index.nodes, index.aliases).spelt
     attempt: int | None = None
     over = _Over()
     if several:

@@ -45,6 +45,7 @@ class JobIndex:
     by_file: dict[str, list[tuple[str, str]]] = field(default_factory=lambda: defaultdict(list))
     by_sluid: dict[str, str] = field(default_factory=dict[str, str])
     nodes: set[str] = field(default_factory=set[str])
+    aliases: dict[str, str] = field(default_factory=dict[str, str])
 
     def add(self, job: SlurmJob) -> None:
         """Learn from one accounting row; a later row of the same attempt fills what an earlier one lacks."""

@@ -31,3 +31,13 @@ def test_a_host_minds_no_capitals() -> None:
     assert names.host("GPU01.CORP.LOCAL") == names.spelt("Gpu01") == "gpu01"
     assert names.spelt("Fat1") == "Fat1"
     assert names.spelt("FAT1") == "FAT1", "either of two"
+
+
+def test_an_address_or_a_host_s_name_that_slurm_tells_is_the_node() -> None:
+    names = NodeNames(
+        {"st-1", "st-2"}, {"10.0.3.7": "st-1", "ip-10-0-3-8": "st-2", "st-2": "st-1", "10.0.3.9": "idle-3"}
+    )
+    assert names.host("10.0.3.7") == "st-1"
+    assert names.host("ip-10-0-3-8.ec2.internal") == "st-2"
+    assert names.host("st-2") == "st-2", "a node's own name comes first"
+    assert names.host("10.0.3.9") == "10.0.3.9", "no node of the jobs"
