@@ -248,6 +248,8 @@ class Rest(Known):
             ending = file.read()
             file.seek(0)
             is_object = file.read(64).lstrip().startswith(b"{")
+        if response.status_code == 200 and is_object and not ending.rstrip().endswith(b"}"):
+            raise SourceUnavailable(f"slurmrestd {path}: its answer breaks off", _START)
         if response.status_code == 200 and is_object and b'"error' not in ending and answer.stat().st_size > 4096:
             return True
         return self._checked(response.status_code, path, answer.read_bytes())

@@ -286,6 +286,21 @@ def test_nothing_found_is_an_empty_answer():
     assert list(rest.accounting(NOW)) == []
 
 
+def test_an_answer_that_breaks_off_is_none():
+    """Behind a proxy its length is not told; half a queue must not be taken for all of it."""
+    whole = json.dumps({"jobs": [{**ACCOUNTED, "job_id": 4800 + n} for n in range(20)], "errors": []})
+    given = {"whole": whole, "half": whole[: len(whole) // 2]}
+    for name, text in given.items():
+        rest = served(
+            [], lambda r, text=text: httpx.Response(200, text=text) if r.url.path.endswith("/jobs/") else None
+        )
+        if name == "whole":
+            assert len({r.job_id for r in rest.accounting(NOW) if isinstance(r, SlurmJob)}) == 20
+        else:
+            with pytest.raises(SourceUnavailable, match="breaks off"):
+                list(rest.accounting(NOW))
+
+
 def test_nobody_listens_names_its_remedy(tmp_path: Path):
     """A socket that is not there."""
     with pytest.raises(SourceUnavailable) as told:
