@@ -47,7 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since", type=_moment, metavar="TIME", help="judge what ended from then on (default: 10 minutes ago)"
     )
-    parser.add_argument("--workers", type=count, default=2, metavar="N", help="verdicts in the making at a time (2)")
+    parser.add_argument(
+        "--workers",
+        type=count,
+        metavar="N",
+        help="verdicts in the making at a time (a quarter of the host's processors, 2 to 6)",
+    )
     parser.add_argument("--no-early-warnings", action="store_true", help="look at ended jobs only")
     parser.add_argument(
         "--partition", action="append", default=[], metavar="P", help="only jobs of this partition; repeatable"
@@ -120,7 +125,7 @@ def _watch(
     from inquest.watch.following import Following
     from inquest.watch.loop import Options, Watcher
     from inquest.watch.metrics import Server
-    from inquest.watch.pool import Pool
+    from inquest.watch.pool import Pool, usual_size
     from inquest.watch.spool import Spool
     from inquest.watch.taking import Taking
     from inquest.watch.teller import Teller, say
@@ -137,7 +142,7 @@ def _watch(
         min_gpus=args.min_gpus,
         log=args.log or controllers_log(),
     )
-    pool = Pool(args.workers, limit_s=options.limit_s)
+    pool = Pool(args.workers or usual_size(len(os.sched_getaffinity(0))), limit_s=options.limit_s)
     watcher = Watcher(access, state, pool, options, notifiers, Spool(args.spool))
     teller = Teller(state, folder, notifiers)
     server: Server | None = None

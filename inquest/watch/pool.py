@@ -18,6 +18,14 @@ LIFE = 200
 """Attempts after which a worker is replaced, so that nothing it leaks can add up."""
 
 
+LEAST, MOST = 2, 6
+
+
+def usual_size(processors: int) -> int:
+    """How many workers a host is given: a quarter of its processors, which are Slurm's; six of them take some 1.2 GB."""
+    return max(LEAST, min(MOST, processors // 4))
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What became of a request: `ok` is the worker's summary, else `error` says what went wrong."""

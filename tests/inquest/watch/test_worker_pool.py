@@ -19,7 +19,7 @@ from inquest.watch.hand import Hand
 from inquest.watch.loop import Options, Watcher
 from inquest.watch.notify.webhook import Webhook
 from inquest.watch.outbox import Policy
-from inquest.watch.pool import WORKER, Pool
+from inquest.watch.pool import WORKER, Pool, usual_size
 from inquest.watch.shared import Shared
 from inquest.watch.state import State
 from inquest.watch.teller import Teller
@@ -50,6 +50,11 @@ def test_a_worker_that_hangs_or_dies_costs_one_try(script: str, limit_s: float, 
     assert [k for k, _, _ in answers] == ["a", "b"]
     assert all(not ok and why in error for _, ok, error in answers)
     assert pool.free == 1
+
+
+def test_a_large_host_judges_more_at_a_time() -> None:
+    """Dozens of jobs that end at once are judged in time there; the most of its processors stay Slurm's."""
+    assert [usual_size(n) for n in (1, 2, 8, 16, 24, 128)] == [2, 2, 2, 4, 6, 6]
 
 
 def test_workers_answer_and_end_with_the_pool() -> None:
