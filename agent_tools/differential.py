@@ -171,7 +171,7 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
         confidence=round(chosen.confidence, 3),
         attribution=chosen.attribution,
         disposition=_disposition(facts),
-        headline=_headline(failed_elsewhere(facts), _slowed_by(chosen, others)),
+        headline=_headline(failed_elsewhere(facts) if code != "G1" else "", _slowed_by(chosen, others)),
         shows=chosen.speaks_for[:24],
         implies=chosen.implies[:24],
         cannot_decide=_missing(chosen, others)[:24],

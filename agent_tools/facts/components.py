@@ -3,7 +3,7 @@
     4840+0   FAILED 4:0     the script; its part of the step completed
     4840+1   FAILED 4:0     its part of the step failed
 
-Only the first component runs the script and has the output; the exit status of all is the script's.
+Only the first component runs the script and has the output; the exit status of all is the script's, which may pass over a step's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ _MOST = 16
 def failed_elsewhere(facts: Facts) -> str:
     """What to say of a component that did not fail by itself, with the one that did; empty for every other job."""
     found = _COMPONENT.match(facts.job_id)
-    if found is None or facts.state != "FAILED" or any(_failed(r) for r in _steps(facts, facts.job_id)):
+    if (
+        found is None
+        or facts.state not in ("FAILED", "COMPLETED")
+        or any(_failed(r) for r in _steps(facts, facts.job_id))
+    ):
         return ""
     for number in range(_MOST):
         other = f"{found[1]}+{number}"
@@ -33,6 +37,8 @@ def failed_elsewhere(facts: Facts) -> str:
         step = next((r for r in _steps(facts, other) if _failed(r)), None)
         if step is not None:
             return f"This component did not fail: {overview['job_id']} did, whose {step_words(step)}."
+    if facts.state == "COMPLETED":  # whatever the script made of it
+        return ""
     lead = facts.table("job_overview", job_id=f"{found[1]}+0").first if int(found[2]) else None
     script = next((r for r in facts.table("job_steps", job_id=f"{found[1]}+0") if r.text("step_id") == "batch"), None)
     if lead is None or script is None or not _failed(script):

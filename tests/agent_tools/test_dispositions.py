@@ -32,20 +32,21 @@ def test_how_long_it_ran_is_said_where_it_ran(tmp_path: Path, job: dict[str, obj
     assert unsaid not in told
 
 
-def component(folder: Path, number: int, *steps: tuple[int, str, str, int]) -> Draft:
+def component(folder: Path, number: int, *steps: tuple[int, str, str, int], state: str = "FAILED") -> Draft:
     """The verdict on a component of a job of two, whose steps are (component, step, state, exit status)."""
     jobs = [
         SlurmJob(
-            job_id=f"4840+{n}", attempt=1, job_id_raw=str(4840 + n), het_job_id="4840", state="FAILED", exit_code=4,
+            job_id=f"4840+{n}", attempt=1, job_id_raw=str(4840 + n), het_job_id="4840", state=state,
+            exit_code=4 if state == "FAILED" else 0,
             exit_signal=0, submit_ts=T, start_ts=T, end_ts=T, ts=T, elapsed_s=3.0, node_list=f"n{n}", node_count=1,
         )
         for n in range(2)
     ]  # fmt: skip
     rows = [
         SlurmStep(
-            job_id=f"4840+{n}", attempt=1, step_id=s, name="train", state=state, exit_code=code, exit_signal=0, ts=T
+            job_id=f"4840+{n}", attempt=1, step_id=s, name="train", state=how, exit_code=code, exit_signal=0, ts=T
         )
-        for n, s, state, code in steps
+        for n, s, how, code in steps
     ]
     Writer(folder).append([*jobs, *rows], batch="b")
     with Reader(folder) as reader:
@@ -62,6 +63,14 @@ def test_of_a_heterogeneous_job_the_component_that_failed_is_named_by_the_other(
     assert "job_id]] did, whose step" in told
     assert "exit_code]]" in told
     assert "did not fail" not in component(tmp_path / "1", 1, *PARTS).headline
+
+
+def test_a_component_whose_script_passed_over_the_others_step_is_told_of_it_too(tmp_path: Path) -> None:
+    parts = ((0, "batch", "COMPLETED", 0), (0, "0", "COMPLETED", 0), (1, "0", "FAILED", 4))
+    told = component(tmp_path / "0", 0, *parts, state="COMPLETED")
+    assert (told.family, told.headline.startswith("This component did not fail: [[")) == ("U0", True)
+    assert "did not fail" not in component(tmp_path / "1", 1, *parts, state="COMPLETED").headline
+    assert "did not fail" not in component(tmp_path / "2", 0, *parts[:2], state="COMPLETED").headline
 
 
 def test_where_no_step_failed_it_was_the_script_of_the_first_component(tmp_path: Path) -> None:
