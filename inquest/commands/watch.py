@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import sqlite3
 import threading
 import time
 from datetime import UTC, datetime
@@ -108,9 +109,13 @@ def _serve(args: argparse.Namespace, lake: Path, hand: Hand) -> int:
         notifiers = load(args.notify_config, access, hand) if args.notify_config else []
     except BadConfig as error:
         raise Failure(str(error), USAGE) from error
-    Lake(lake).create()
-    folder = _home(args, lake, access)
-    state = State(folder)
+    try:
+        Lake(lake).create()
+        folder = _home(args, lake, access)
+        state = State(folder)
+    except (sqlite3.OperationalError, OSError) as error:
+        what = args.state or lake / "watch"
+        raise Failure(f"{what}: {error}: what the watcher remembers must be writable for it (--state DIR)") from error
     try:
         return _watch(args, access, lake, folder, state, notifiers)
     finally:

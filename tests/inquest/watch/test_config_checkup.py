@@ -12,6 +12,7 @@ import pytest
 from collector.slurm.replay import Replay
 from collector.sources.base import SourceUnavailable
 from inquest.__main__ import main
+from inquest.commands import watch
 from inquest.watch import checkup as checkup_module
 from inquest.watch.checkup import checkup
 from inquest.watch.config import BadConfig, load
@@ -148,3 +149,14 @@ def test_a_watchers_state_is_found_though_the_clusters_name_cannot_be_asked(
     told = {p["name"]: p for p in json.loads(capsys.readouterr().out)["watch"]}
     assert told["watcher"]["ok"] is True
     assert "0 verdicts given" in told["watcher"]["text"]
+
+
+def test_a_watcher_that_may_not_write_what_it_must_remember_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a person who is not the watcher's own user finds it."""
+    monkeypatch.setattr(watch, "_reached", lambda way, once: Accounts(tmp_path / "accounts"))
+    (tmp_path / "state/lab/watch.sqlite").mkdir(parents=True)
+    assert main(["watch", "--once", "--lake", str(tmp_path / "lake"), "--state", str(tmp_path / "state")]) == 3
+    said = capsys.readouterr().err
+    assert "must be writable" in said and "--state DIR" in said
