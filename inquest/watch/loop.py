@@ -27,15 +27,13 @@ from inquest.watch.settling import settle
 from inquest.watch.shared import Shared
 from inquest.watch.spool import Spool
 from inquest.watch.stamps import Stamp, Stamps
-from inquest.watch.state import State
+from inquest.watch.state import LATE_S, State
 from inquest.watch.teller import say
 from store.result import StoreError
 
 TICK_S = 0.2
 AGAIN_S = 5.0
 OLD_S = 3.0
-LATE_S = 30.0
-"""An end that this host's clock places further back was noticed late, or by another clock: then the patience begins anew."""
 LEFT_S = 2.0
 """A poll that left ends for the next look at Slurm is made again so soon: no epilog tells of a job that never ran."""
 AWAY_S = 10.0
@@ -77,6 +75,8 @@ class _Mine:
     not_before: float = 0.0
     failed: float = 0.0
     working: bool = False
+    whose: tuple[str, bool] = ("", False)
+    """Its user, and whether it was noticed late: those that share this take turns as one."""
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ class Watcher:
     _noticing: Noticing = field(init=False)
     _running: Running = field(init=False)
     _stamps: Stamps = field(default_factory=Stamps)
-    _served: dict[str, float] = field(default_factory=dict[str, float])
+    _served: dict[tuple[str, bool], float] = field(default_factory=dict[tuple[str, bool], float])
     _polled: float = 0.0
     _good: float = 0.0
     _pause_s: float = 0.0
@@ -191,14 +191,17 @@ class Watcher:
         room = self.pool.size * 4 - len(self._mine)
         if room >= self.pool.size:  # to look for whose turn it is costs more the more wait
             for found in self.state.claim(room):
-                self._mine[found.attempt.key] = _Mine(found.attempt, found.tries, now - _ago(found.attempt))
+                whose = (found.attempt.user or "", 0 < found.attempt.ended < found.seen - LATE_S)
+                self._mine[found.attempt.key] = _Mine(
+                    found.attempt, found.tries, now - _ago(found.attempt), whose=whose
+                )
         if now - self._renewed > 60.0:
             self._renewed = now
             self.state.renew(self._mine)
         for mine in sorted(self._mine.values(), key=self._turn):
             if not mine.working and self.pool.free > 0 and now >= mine.not_before and self._settled(mine, now):
                 mine.working = True
-                self._served[mine.attempt.user or ""] = now
+                self._served[mine.whose] = now
                 self.pool.put(mine.attempt.key, self._request(mine))
         for answer in self.pool.take(TICK_S):
             if answer.key in self._mine:
@@ -208,7 +211,7 @@ class Watcher:
 
     def _turn(self, mine: _Mine) -> float:
         """When its user was served last: whoever has but one job does not wait behind the tasks of an array."""
-        return self._served.get(mine.attempt.user or "", 0.0)
+        return self._served.get(mine.whose, 0.0)
 
     def _settled(self, mine: _Mine, now: float) -> bool:
         """Whether the job's output has stopped growing, or has had time enough."""
@@ -264,7 +267,10 @@ class Watcher:
 
 
 def _ago(attempt: Attempt) -> float:
-    """Seconds since the end, where it was noticed soon after: so long its sources have had already. Clocks may differ."""
+    """Seconds since the end, where it was noticed soon after: so long its sources have had already.
+
+    One that this host's clock places further back was noticed late, or by another clock: then the patience begins anew.
+    """
     ago = time.time() - attempt.ended
     return ago if 0.0 <= ago <= LATE_S else 0.0
 

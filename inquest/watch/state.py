@@ -50,13 +50,16 @@ CREATE TABLE IF NOT EXISTS warning (
 ) WITHOUT ROWID;
 """
 
-_IN_TURN = """
+LATE_S = 30.0
+"""What was noticed so long after its end is late whatever is done: it takes turns with what can still be in time."""
+_IN_TURN = f"""
 SELECT key, owner, lease FROM (
   SELECT key, owner, lease, seen, json_extract(spec, '$.user') AS user,
+    coalesce(seen - strftime('%s', json_extract(spec, '$.end_ts')) > {LATE_S}, 0) AS late,
     row_number() OVER (PARTITION BY coalesce(array_job, key) ORDER BY seen, key) AS of_array
   FROM attempt WHERE done IS NULL
 )
-ORDER BY row_number() OVER (PARTITION BY user ORDER BY of_array, seen, key), seen, key
+ORDER BY row_number() OVER (PARTITION BY user, late ORDER BY of_array, seen, key), late, seen, key
 """
 """What has no verdict yet, also what is worked on: that has had its turn."""
 
@@ -146,7 +149,7 @@ class State:
         """Up to `most` attempts that nobody living works on; they are ours for a while.
 
         Users take turns, and of one user's the arrays and single jobs do, each the oldest first: a thousand tasks that fail at
-        once keep nobody else waiting.
+        once keep nobody else waiting. What was noticed late, after the watcher or accounting was away, takes its turns beside.
         """
         now = time.time()
         with self.change() as db:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -225,6 +226,15 @@ def test_the_page_for_prometheus_counts_and_escapes(tmp_path: Path) -> None:
     assert "inquest_watch_waiting 0" in lines
     assert "# TYPE inquest_verdicts_total counter" in lines
     assert missing.status_code == 404
+
+
+def test_what_ends_now_does_not_wait_behind_what_was_noticed_hours_late(tmp_path: Path) -> None:
+    """After an outage each of them takes its turn: what has just ended can still have its verdict in time."""
+    state, now = State(tmp_path), datetime.now(UTC)
+    state.add(attempt(str(n), end_ts=(now - timedelta(hours=2)).isoformat()) for n in range(6))
+    state.add(attempt(str(n), end_ts=now.isoformat()) for n in range(90, 93))
+    assert [w.attempt.job_id for w in state.claim(4)] == ["90", "0", "91", "1"]
+    assert len(state.claim(100)) == 5
 
 
 def test_a_full_disk_is_told_as_that(tmp_path: Path) -> None:
