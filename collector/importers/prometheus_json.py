@@ -1,6 +1,6 @@
-"""The JSON answer of a Prometheus query: a matrix (`/api/v1/query_range`) or a vector (`/api/v1/query`).
+"""The JSON answers of Prometheus queries: a matrix (`/api/v1/query_range`) or a vector (`/api/v1/query`), one or many in a file.
 
-SOURCE  Prometheus, Thanos, Mimir, VictoriaMetrics.
+SOURCE  Prometheus, Thanos, Mimir, VictoriaMetrics; of the last also `/api/v1/export`, a series a line with its `timestamps`.
 ROWS    gpu_sample, host_sample, link_sample, cgroup_sample, inference_sample, as from the exporters' own text.
 CAVEAT  a series without a name (the query used a function) is read by the file's name if that is a metric's.
         A range query repeats a sample on its grid for five minutes (the default lookback): of a series that was scraped
@@ -11,11 +11,11 @@ CAVEAT  a series without a name (the query used a function) is read by the file'
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from collector.formats import slurm_json as sj
 from collector.formats.metric_names import NAMES
@@ -29,6 +29,9 @@ LIMIT = 512 << 20
 _LOOKBACK_MS = 300_000
 _RUNS, _ENOUGH = 3, 6
 """Runs, and samples in all, from which on a series shows how it was scraped."""
+_HEAD = 8192
+_RESULT = lazy.compile(r'"result"\s*:\s*\[')
+_EXPORTED = lazy.compile(r'\A\s*\{\s*"metric"\s*:\s*\{[^}]*\}\s*,\s*"(?:values|timestamps)"\s*:\s*\[')
 _SHAPE = lazy.compile(r'"resultType"\s*:\s*"(?:matrix|vector)"')
 
 
@@ -47,7 +50,7 @@ class PrometheusJson:
 
     def claims(self, path: Path, head: bytes) -> int:
         """An object with a result type of Prometheus, or a bare list of series."""
-        text = decode(head[:8192])
+        text = decode(head[:_HEAD])
         if _SHAPE.search(text):
             return 96
         return (
@@ -65,12 +68,10 @@ class PrometheusJson:
             raise ImportFailed(f"more than {LIMIT >> 20} MiB of JSON: ask for a shorter range or fewer series")
         document = decode(raw)
         del raw
-        if not re.search(r'"result"\s*:\s*\[', document):
-            document = '{"result": ' + document[document.find("[") :]
         samples = Samples(ctx)
         unknown: dict[str, int] = {}
         count = 0
-        for item in sj.array(document, "result", ctx.problem):
+        for item in _series_of(document, ctx):
             count += 1
             labels = {str(k): str(v) for k, v in sj.obj(item.get("metric")).items()}
             name = labels.get("__name__") or _named_by(path)
@@ -79,6 +80,8 @@ class PrometheusJson:
                 unknown[name or "(no name)"] = unknown.get(name or "(no name)", 0) + 1
                 continue
             pairs = sj.items(item.get("values")) or [item.get("value")]
+            if times := sj.items(item.get("timestamps")):
+                pairs = [(t / 1000.0, v) for t, v in zip(times, pairs, strict=False) if isinstance(t, int | float)]
             samples.extend(series, _scraped(_samples(pairs)))
         if not count:
             raise ImportFailed("no series in it" + (f": {ctx.problems[0]}" if ctx.problems else ""))
@@ -87,6 +90,26 @@ class PrometheusJson:
         yield from samples.devices()
         yield from samples.blocks()
         yield from samples.standstills()
+
+
+def _series_of(document: str, ctx: ImportContext) -> Iterator[sj.Object]:
+    """The series of every answer in the document: a script that asks for one metric after the other appends them to one file."""
+    begins = [m.start() for m in _RESULT.finditer(document)]
+    for begin, end in pairwise([*begins, len(document)]):
+        yield from sj.array(document[begin:end] if len(begins) > 1 else document, "result", ctx.problem)
+    if begins:
+        return
+    if not _EXPORTED.search(document, 0, _HEAD):
+        yield from sj.array('{"result": ' + document[document.find("[") :], "result", ctx.problem)
+        return
+    for number, line in enumerate(document.splitlines(), 1):
+        try:
+            found: Any = json.loads(line) if line.strip() else None
+        except (ValueError, RecursionError) as error:
+            ctx.problem(f"line {number}: {str(error)[:100]}")
+            continue
+        if isinstance(found, dict):
+            yield cast(sj.Object, found)
 
 
 def _named_by(path: Path) -> str | None:
