@@ -6,6 +6,7 @@ kern  :warn  : 2026-03-01T10:00:00,283302+01:00 text  dmesg -x --time-format iso
 Mar  1 10:00:00 node1 kernel: [  12.345678] text      journalctl -k, syslog (no year, local time; Mär, mars, 3月 by locale)
 [   12.345678] text  or  6,3964,206764307,-;text      dmesg, /dev/kmsg (since boot)
 [Mar 01 2026 10:00:00] [ERROR] [tid 841] text         the Fabric Manager's own log (local time)
+node1: [Sun Mar  1 10:00:00 2026] text                any of them behind a node's name, as pdsh and clush print it
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ LINE = lazy.compile(
     + r")"
 )
 _HOST = lazy.compile(r"(?P<host>[\w.:-]{1,80}) (?P<who>[\w./@-]{1,60}(?:\[\d+\])?): ?")
+_SHELL = lazy.compile(r"(?P<node>(?=[^:]*[A-Za-z])[\w.-]{1,80}): (?=[\[<\dA-Za-z])")
 _DEVICE = lazy.compile(r"[\w-]+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: ")
 _BOOT = lazy.compile(r"\[\s*\d{1,9}\.\d{3,9}\]\s?")
 _RTC = lazy.compile(r"setting system clock to (\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d) UTC")
@@ -84,7 +86,7 @@ class Clock:
             return self._journal_json(line)
         found = LINE.match(line)
         if found is None or not _dated(found):
-            return None
+            return self._behind_a_node(line)
         rest = line[found.end() :]
         host: str | None = None
         kernel, who = (False, DAEMON) if found.group("fabric") else (True, "")
@@ -108,6 +110,17 @@ class Clock:
                 self.boot = moment - timedelta(seconds=since) if moment else None
                 ts = moment
         return Spoken(ts, since, host, rest, kernel, "" if kernel else who)
+
+    def _behind_a_node(self, line: str) -> Spoken | None:
+        """A parallel shell asked many nodes: each line of one stands behind its name. Nothing that counts from a boot has one clock then."""
+        shell = _SHELL.match(line)
+        found = LINE.match(line[shell.end() :]) if shell else None
+        if shell is None or found is None or not _dated(found) or found.group("boot") or found.group("micro"):
+            return None
+        spoken = self.split(line[shell.end() :])
+        if spoken is not None and spoken.host is None:
+            spoken.host = shell.group("node").partition(".")[0]
+        return spoken
 
     def _since(self, found: re.Match[str]) -> float | None:
         if found.group("boot"):
