@@ -5,7 +5,7 @@ and of NVIDIA's Fabric Manager (fabric_words).
 
 SOURCE  `dmesg -T`, `dmesg --time-format iso`, `journalctl -k -o short-iso` (or json), syslog, /dev/kmsg, pstore; `dmesg -t`
         where it holds nothing but what drivers say of devices.
-ROWS    gpu_event, host_event, link_event. The file's name is the node's (`kernel/NODE.log`), else the host in the lines.
+ROWS    gpu_event, host_event, link_event. The file's name is the node's (`kernel/NODE.log`), else the host in the lines (line_hosts).
 CAVEAT  times since boot become times only where the log holds the line in which the kernel set its clock.
 """
 
@@ -20,6 +20,7 @@ from typing import ClassVar, cast
 from collector.formats.fabric_words import FabricWords, of_fabric
 from collector.formats.kernel_events import Event, Recogniser, interesting
 from collector.formats.kernel_times import Clock, Spoken
+from collector.formats.line_hosts import LineHosts, hosts_of
 from collector.formats.memory_daemons import DAEMONS, memory_kill
 from collector.formats.text import decode, lines
 from collector.formats.text import head as first_bytes
@@ -77,6 +78,7 @@ class KernelLog:
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """Events in the file's order."""
         clock, recogniser, fabric = Clock(ctx.zone, ctx.modified, ctx.start), Recogniser(), FabricWords()
+        hosts = LineHosts(ctx, hosts_of(path, Clock(ctx.zone, ctx.modified, ctx.start)))
         read = number = 0
         undated: list[int] = []
         ended: set[int] = set()  # processes that such a program has told of
@@ -103,13 +105,13 @@ class KernelLog:
                 ctx.saw(spoken.ts)
                 if (fields := memory_kill(spoken.who, spoken.message)) is not None and fields.get("pid") not in ended:
                     ended.add(fields.get("pid") or -number)
-                    yield _row(Event("host_event", fields, (number, spoken)), ctx, undated)
+                    yield _row(Event("host_event", fields, (number, spoken)), ctx, hosts, undated)
                 continue
             if spoken is not None and of_fabric(spoken.who, spoken.message):
                 read += 1
                 ctx.saw(spoken.ts)
                 if (fields := fabric.read(spoken.who, spoken.message)) is not None:
-                    yield _row(Event("gpu_event", fields, (number, spoken)), ctx, undated)
+                    yield _row(Event("gpu_event", fields, (number, spoken)), ctx, hosts, undated)
                 continue
             if spoken is None or not spoken.kernel:
                 continue
@@ -118,9 +120,9 @@ class KernelLog:
             if wanted:
                 for event in recogniser.read(spoken.message, (number, spoken)):
                     above = None  # it is told: what goes on below it is no second one
-                    yield _row(event, ctx, undated)
+                    yield _row(event, ctx, hosts, undated)
         for event in recogniser.close():
-            yield _row(event, ctx, undated)
+            yield _row(event, ctx, hosts, undated)
         if number and not read:
             raise ImportFailed("no line begins as a kernel log's lines do")
         if undated:
@@ -145,13 +147,13 @@ def _without_times(texts: list[str]) -> bool:
     return bool(texts) and sum(1 for t in texts if _PLAIN.match(t)) >= 0.8 * len(texts)
 
 
-def _row(event: Event, ctx: ImportContext, undated: list[int]) -> Row:
+def _row(event: Event, ctx: ImportContext, hosts: LineHosts, undated: list[int]) -> Row:
     number, spoken = cast("tuple[int, Spoken]", event.line)
     if spoken.ts is None:
         undated.append(number)
     return _TYPES[event.table](
         cluster=ctx.cluster,
-        node=ctx.node or spoken.host,
+        node=hosts.node(spoken.host),
         ts=spoken.ts,
         origin=f"{ctx.name}:{number}",
         **event.fields,
