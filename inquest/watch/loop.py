@@ -121,7 +121,8 @@ class Watcher:
         try:
             self.turn()
         except (StoreError, OSError, sqlite3.Error) as error:
-            say(f"again in {AGAIN_S:g} s: {error}")
+            if self._news(str(error)):
+                say(f"again in {AGAIN_S:g} s: {error}")
             self._polled = time.monotonic() - self.options.poll_s + AGAIN_S
             time.sleep(TICK_S)
 
@@ -177,12 +178,18 @@ class Watcher:
         self._complain(error)
 
     def _complain(self, error: SourceUnavailable) -> None:
-        now = time.monotonic()
-        if error.reason == self._complaint[0] and now - self._complaint[1] < COMPLAIN_S:
+        if not self._news(error.reason):
             return
-        self._complaint = (error.reason, now)
         remedy = f" (try: {error.remedy})" if error.remedy else ""
         say(f"Slurm cannot be asked, and is asked again: {error.reason}{remedy}")
+
+    def _news(self, trouble: str) -> bool:
+        """Whether this has not been said for a while."""
+        now = time.monotonic()
+        if trouble == self._complaint[0] and now - self._complaint[1] < COMPLAIN_S:
+            return False
+        self._complaint = (trouble, now)
+        return True
 
     # -- examining ------------------------------------------------------------------------------------------------------
 

@@ -138,6 +138,7 @@ class Noticing:
             raise
         self._asked = self.answered = time.monotonic()
         took = self._asked - begun
+        waited, self._wait_s = self._wait_s, max(AWAY_S, 2 * took)  # where nothing can be written now, so soon again
         jobs = merged(r for r in rows if isinstance(r, SlurmJob))
         new = self.note(sorted({a.job_id for a in self._ended(rows)}), rows)
         left = {a.key for a in self._state.unknown(self._ended(rows)) if a.ended >= self._began().timestamp()}
@@ -155,7 +156,7 @@ class Noticing:
                 progress = True
         # Accounting is a moment behind the epilog: ask again soon, and less and less often.
         young = bool(cancelled) or self._spool.young(told, YOUNG_S)
-        latest = SOON_S if progress else min(1.0 if young else LATER_S, self._wait_s * 1.5)
+        latest = SOON_S if progress else min(1.0 if young else LATER_S, waited * 1.5)
         self._wait_s = max(latest, 2 * took)
         return new
 

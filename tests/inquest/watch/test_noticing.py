@@ -18,6 +18,7 @@ from inquest.watch.spool import Spool
 from inquest.watch.state import State
 from inquest.watch.worker import which
 from store import Reader, Writer
+from store.result import StoreError
 from store.rows import SlurmJob, SlurmNodeState
 from tests.inquest.watch.accounts import Accounts, record
 
@@ -227,6 +228,18 @@ def test_a_hook_is_not_asked_about_all_the_time_while_accounting_is_away(tmp_pat
     view.record("8", 0)
     assert view.hook("") == 1
     assert view.noticing._wait_s == noticings.SOON_S
+
+
+def test_slurm_is_not_asked_all_the_time_while_nothing_can_be_written(tmp_path: Path) -> None:
+    """What is told cannot be kept on a full disk, and comes again when there is room."""
+    view = View(tmp_path)
+    view.record("8", 0)
+    view.lake.write_text("no folder")
+    with pytest.raises(StoreError):
+        view.hook("8")
+    assert view.noticing._wait_s == noticings.AWAY_S
+    view.lake.unlink()
+    assert view.hook("") == 1
 
 
 def test_why_a_job_went_back_to_the_queue_is_in_the_lake_before_its_verdict(tmp_path: Path) -> None:

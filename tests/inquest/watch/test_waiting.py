@@ -103,3 +103,23 @@ def test_a_job_of_another_user_is_examined_before_the_tasks_that_were_claimed_ah
     for _ in range(3):
         watcher.turn()
     assert pool.users == ["mira", "dario", "mira", "mira"]
+
+
+def test_a_disk_that_stays_full_is_complained_about_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The log may lie on that disk."""
+    options = Options(lake=tmp_path / "lake", warn_s=0.0)
+    watcher = Watcher(Shared(Accounts(tmp_path / "accounts")), State(tmp_path / "state"), Asked(), options)  # type: ignore[arg-type]
+    for trouble in ("No space left on device", "Stale file handle"):
+
+        def full(_: Watcher, trouble: str = trouble) -> None:
+            raise OSError(trouble)
+
+        monkeypatch.setattr(Watcher, "turn", full)
+        for _ in range(3):
+            watcher.safe_turn()
+    assert [line.rpartition(": ")[2] for line in capsys.readouterr().err.splitlines()] == [
+        "No space left on device",
+        "Stale file handle",
+    ]
