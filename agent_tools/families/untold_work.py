@@ -1,4 +1,5 @@
-"""What a run's GPU metrics leave open of its health where none of them tells work from waiting: a cap of the confidence, and what is missing."""
+"""What a run's GPU metrics leave open of its health, where none tells work from waiting or they end before it: a cap of the confidence, and
+what is missing."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from agent_tools.say import lacks
 from agent_tools.verdict import Missing
 
 _UNTOLD = 0.65
-"""Highest confidence in the health of a run whose GPUs were watched by metrics that would have looked the same in a slow one."""
+"""Highest confidence in the health of a run whose GPUs' metrics would have looked the same in a slow one, or ended just before it."""
 _SIGNAL = "SM activity of every GPU (gpu_sample)"
 
 
@@ -18,6 +19,12 @@ def left_open(facts: Facts) -> list[tuple[float, Missing]]:
     found: list[tuple[float, Missing]] = []
     if lone_worker(facts) is not None:
         found.append((BLIND, lacks("Whether a single GPU held all others up.", _SIGNAL)))
+    lapsed = next(
+        (r for r in facts.table("coverage_nodes") if r.text("table") == "gpu_sample" and r.has("lapsed_ts")), None
+    )
+    if lapsed is not None:
+        open_ = f"What the GPUs did in the run: what watched them had ended at {lapsed['lapsed_ts']}, before it began."
+        found.append((_UNTOLD, lacks(open_, "GPU metrics (gpu_sample)")))
     watched = facts.has("gpu_sample") and facts.beside is None
     gpus: list[RowView] = [*facts.table("gpu_summary")] if watched else []
     if gpus and not any(r.has("engine_mean") for r in gpus):
