@@ -6,6 +6,7 @@ Parsing takes about a third of a millisecond for a thousand characters, and text
 from __future__ import annotations
 
 import atexit
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 MOST = 512
 """Texts that are remembered; beyond them the one that was not used for longest goes."""
 _parsed: dict[str, Statement] = {}
+_turn = threading.Lock()
 atexit.register(
     _parsed.clear
 )  # while the engine that made them is still there: its library complains of those that outlive it
@@ -23,12 +25,16 @@ atexit.register(
 
 def parsed(con: DuckDBPyConnection, sql: str) -> Statement:
     """A statement's parse tree, made once in a process. For texts of ours, of which there are few; not for a stranger's."""
-    known = _parsed.pop(sql, None)
-    if known is None:
-        if len(_parsed) >= MOST:
+    with _turn:
+        known = _parsed.pop(sql, None)
+        if known is not None:
+            _parsed[sql] = known
+            return known
+    (known,) = con.extract_statements(sql)
+    with _turn:
+        while len(_parsed) >= MOST:
             del _parsed[next(iter(_parsed))]
-        (known,) = con.extract_statements(sql)
-    _parsed[sql] = known
+        _parsed[sql] = known
     return known
 
 

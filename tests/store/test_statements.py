@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,6 +26,19 @@ def test_what_was_not_used_for_longest_is_forgotten(monkeypatch: pytest.MonkeyPa
     parsed(con, "SELECT 3")
     assert list(statements._parsed) == ["SELECT 1", "SELECT 3"]  # pyright: ignore[reportPrivateUsage]
     con.close()
+
+
+def test_threads_may_parse_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statements, "_parsed", {})
+    monkeypatch.setattr(statements, "MOST", 2)
+
+    def many(k: int) -> int:
+        with duckdb.connect() as con:
+            return sum(run(con, f"SELECT {(i * k) % 5}").fetchall()[0][0] == (i * k) % 5 for i in range(200))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(many, range(1, 9))) == [200] * 8
+    assert len(statements._parsed) <= 2  # pyright: ignore[reportPrivateUsage]
 
 
 def test_one_text_serves_other_values() -> None:
