@@ -56,13 +56,21 @@ def _take_away(cluster: Cluster, job: int) -> None:
 
 def _cancel_step(cluster: Cluster, job: int) -> None:
     step, until = f"{job}.0", time.monotonic() + 60
-    while step not in cluster.run("squeue", "-h", "-s", "-j", str(job), "-o", "%i") and time.monotonic() < until:
+
+    def shown() -> bool:
+        return step in cluster.run("squeue", "-h", "-s", "-j", str(job), "-o", "%i", check=False).split()
+
+    while not shown() and time.monotonic() < until:
         time.sleep(0.5)  # on a busy host srun makes its step late
     while True:
         try:
             cluster.run("scancel", step, user="mira")
             return
-        except ClusterError:  # one that is shown is not known to every call yet
+        except (
+            ClusterError
+        ):  # one that is shown is not known to every call yet; and one that is killed may be gone at the answer
+            if not shown():
+                return
             if time.monotonic() > until:
                 raise
             time.sleep(0.5)
