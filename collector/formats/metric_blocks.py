@@ -48,6 +48,12 @@ class Gauges:
         elif kept:
             self._series.setdefault(metric.column, []).append((metric, kept))
 
+    def span(self) -> tuple[int, int] | None:
+        """First and last time; None where no sample has one."""
+        times = {ts for series in self._series.values() for _, kept in series for ts in kept} | self._bits.keys()
+        known = [ts for ts in times if ts is not None]
+        return (min(known), max(known)) if known else None
+
     def table(self, slow: Bits) -> tuple[list[Time], dict[str, Sequence[Any]]]:
         """The times in order, and each column's values at them (None where it has none), `activity_source` among them.
 

@@ -10,13 +10,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any, cast
 
 from collector.formats import hang_gauges
 from collector.formats.device_names import NO_DISK, NO_NET, PSEUDO
 from collector.formats.metric_blocks import Bits, Gauges, blank, turns, typed
 from collector.formats.metric_names import NAMES, Metric
-from collector.formats.node_names import NodeNames
+from collector.formats.node_names import NodeNames, node_of
+from collector.formats.one_host import REMEDY, several
 from collector.formats.slowdowns import Slowdowns
 from collector.importers.base import ImportContext
 from store import lazy
@@ -33,8 +35,6 @@ from store.rows import (
     one_by_one,
 )
 
-_NODE_LABELS = ("Hostname", "node", "hostname", "nodename", "kubernetes_node", "host", "exported_instance", "instance")
-_HOST_LABEL = lazy.compile(r"(?i)^(?!.*(?:peer|remote|target|dest|source)).*(?:host|node|server|machine)")
 _INDEX_LABELS = ("gpu", "minor_number", "index", "gpu_id", "card")
 _COUNTED = frozenset({"clock_events", "held_down"})
 _STATES = {1: "DOWN", 2: "INIT", 3: "ARMED", 4: "ACTIVE", 5: "ACTIVE_DEFER"}
@@ -88,10 +88,11 @@ class Samples:
         label, value = metric.needs
         if label and (label not in labels or value not in {"", labels[label]}):
             return None
-        node = node_of(labels, self._names) or self._ctx.node
+        told = node_of(labels, self._names)
+        node = told or self._ctx.node
         if metric.entity == "gpu":
             window = _number(labels.get("window_size_in_ms", "0"))
-            return Series(metric, self._gpu(node, labels, metric), labels.get("clock_event", ""), window)
+            return Series(metric, self._gpu(told, labels, metric), labels.get("clock_event", ""), window)
         if metric.entity == "link":
             return Series(metric, ("link", node, (("device", labels.get("device")), ("port", labels.get("port")))))
         if metric.entity == "filesystem":
@@ -226,7 +227,7 @@ class Samples:
     def _block(self, key: Key, slow: Bits) -> Block | None:
         times, columns = self._gauges[key].table(slow)
         labels = dict[str, Any](key[2]) | self._named.get(key, {})
-        constants = {"cluster": self._ctx.cluster, "node": key[1], "origin": self._ctx.name, **labels}
+        constants = {"cluster": self._ctx.cluster, "node": key[1] or self._home, "origin": self._ctx.name, **labels}
         constants = {name: value for name, value in constants.items() if name not in columns}
         if self._grid[0] != times:  # a query's series have the same times
             self._grid = times, [moment(ts) for ts in times]
@@ -237,7 +238,20 @@ class Samples:
         """What the labels say about each GPU."""
         for (node, _), fields in self._devices.items():
             if fields.get("model") or fields.get("driver_version"):
-                yield GpuDevice(cluster=self._ctx.cluster, node=node, origin=self._ctx.name, **fields)
+                yield GpuDevice(cluster=self._ctx.cluster, node=node or self._home, origin=self._ctx.name, **fields)
+
+    @cached_property
+    def _home(self) -> str | None:
+        """The node of GPUs of which no label tells a host, once all samples are there."""
+        gpus: list[tuple[int, str, tuple[int, int] | None]] = []
+        for key, gauges in self._gauges.items():
+            number, uuid = self._named.get(key, {}).get("gpu"), dict[str, Any](key[2]).get("gpu_uuid")
+            if key[1] is None and number is not None and uuid:
+                gpus.append((number, uuid, gauges.span()))
+        if several(gpus):
+            self._ctx.note(REMEDY)
+            return None
+        return self._ctx.node
 
     def _gpu(self, node: str | None, labels: Mapping[str, str], metric: Metric) -> Key:
         """The GPU (or instance) by its UUID, else by its number; what repeats per instance belongs to the whole GPU."""
@@ -313,22 +327,6 @@ def _model(labels: Mapping[str, str]) -> str | None:
     """The product: `name` is one only beside the labels of an exporter that calls it so."""
     named = labels.get("name") if {"compute_mode", "minor_number"}.intersection(labels) else None
     return labels.get("modelName") or labels.get("card_series") or named or labels.get("gpu_type")
-
-
-def node_of(labels: Mapping[str, str], names: NodeNames) -> str | None:
-    """The node as Slurm would spell it: no port, no domain; an address stays.
-
-    An exporter that runs in a pod has the pod's name as its host's: then a label that names a node of the jobs is the node, also one
-    that only its own name shows to be about a host.
-    """
-    told = [names.host(_portless(value)) for label in _NODE_LABELS if (value := labels.get(label))]
-    own = next((name for name in told if name in names), None)
-    others = (names.host(_portless(v)) for k, v in labels.items() if own is None and _HOST_LABEL.search(k))
-    return own or next((name for name in others if name in names), told[0] if told else None)
-
-
-def _portless(address: str) -> str:
-    return address.rpartition(":")[0] if address.count(":") == 1 or "]:" in address else address
 
 
 def moment(ts: int | None) -> datetime | None:

@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping
 
 from store import lazy
 
+_NODE_LABELS = ("Hostname", "node", "hostname", "nodename", "kubernetes_node", "host", "exported_instance", "instance")
+_HOST_LABEL = lazy.compile(r"(?i)^(?!.*(?:peer|remote|target|dest|source)).*(?:host|node|server|machine)")
 _ADDRESS = lazy.compile(r"[\d.]+\Z|\[")
 
 
@@ -61,3 +63,19 @@ class NodeNames:
         own = self.spelt(name)
         first = name.partition(".")[0]
         return own if own in self._known or first in self._by_first or _ADDRESS.match(name) else first
+
+
+def node_of(labels: Mapping[str, str], names: NodeNames) -> str | None:
+    """The node as Slurm would spell it: no port, no domain; an address stays.
+
+    An exporter that runs in a pod has the pod's name as its host's: then a label that names a node of the jobs is the node, also one
+    that only its own name shows to be about a host.
+    """
+    told = [names.host(_portless(value)) for label in _NODE_LABELS if (value := labels.get(label))]
+    own = next((name for name in told if name in names), None)
+    others = (names.host(_portless(v)) for k, v in labels.items() if own is None and _HOST_LABEL.search(k))
+    return own or next((name for name in others if name in names), told[0] if told else None)
+
+
+def _portless(address: str) -> str:
+    return address.rpartition(":")[0] if address.count(":") == 1 or "]:" in address else address
