@@ -23,7 +23,7 @@ from store.result import SIGNALLED, Cell, Coverage, QueryTimeout, Result, Result
 from store.rows import columns, tables
 from store.shown import OPTIMIZERS, SMALL, Shown
 from store.snapshot import Opened, Snapshots, Window
-from store.statements import parsed
+from store.statements import run
 
 Self = TypeVar("Self", bound="Reader")
 _NEIGHBOURS = catalog.parse("neighbours", strangers.NEIGHBOURS)
@@ -213,7 +213,7 @@ class Reader:
         if info.empty and (alone or self._shown.lacks(info.needs, opened)):
             return [c.name for c in info.columns], list(info.empty), (), 0
         self._shown.put(opened, info.sql, params)
-        cursor = self._con.execute(parsed(self._con, info.sql), params or None)
+        cursor = run(self._con, info.sql, params)
         names = [d[0] for d in cursor.description or ()]
         types = [str(d[1]) for d in cursor.description or ()]
         found = cursor.fetchmany(max_rows + 1)

@@ -18,7 +18,7 @@ from store.manifest import Segment
 from store.result import Cell
 from store.rollup import EACH, MACRO, RUN, TOTALS, WINDOW, totals, window, without_job
 from store.rows import GpuMinute, GpuSample
-from store.statements import Given, parsed, run
+from store.statements import Given, run
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -83,7 +83,7 @@ class _Kept:
         name = self._by_source.get(source)
         if name is None:
             name = f"{self._name}_{self._made % _MOST_COPIES}"
-            con.execute(parsed(con, f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}"), params)
+            run(con, f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}", params)
             self._made += 1
             self._by_source = {k: v for k, v in self._by_source.items() if v != name} | {source: name}
         return name
@@ -111,7 +111,7 @@ class Shown:
     def put(self, opened: Opened, sql: str, params: Mapping[str, Cell]) -> None:
         """Make a question's tables those of these segments."""
         if not self._redacts and redact_sql.MACRO in sql:  # few do, and it is long
-            self._con.execute(parsed(self._con, redact_sql.macro()))
+            run(self._con, redact_sql.macro())
             self._redacts = True
         by_gpu = TOTALS in sql
         by_minute = by_gpu or MACRO in sql
@@ -135,7 +135,7 @@ class Shown:
         owned = GpuMinute.TABLE in opened and not without_job(opened[GpuMinute.TABLE])
         passes = _passes(self._con) if few else "in_clause" if owned else ""
         if passes != self._settings.get(OPTIMIZERS, ""):
-            self._con.execute(parsed(self._con, f"SET {OPTIMIZERS} = '{passes}'"))
+            run(self._con, f"SET {OPTIMIZERS} = '{passes}'")
             self._settings[OPTIMIZERS] = passes
 
     def _show_gpus(self, params: Mapping[str, Cell], alike: bool) -> None:
@@ -147,7 +147,7 @@ class Shown:
             kept = self._gpus.named(self._con, of, totals(*RUN), asked)
             made = EACH[: EACH.index(" AS TABLE ")] + f" AS TABLE SELECT * FROM {kept}"
         if self._each != made:
-            self._con.execute(parsed(self._con, made))
+            run(self._con, made)
             self._each = made
 
     def lacks(self, needs: Sequence[Sequence[Need]], opened: Opened) -> bool:
@@ -167,8 +167,8 @@ class Shown:
             return lines is None or re.search(need.pattern, lines) is not None
         texts = copy.texts.get(need.column)
         if texts is None:
-            asked = parsed(self._con, f'SELECT DISTINCT "{need.column}" FROM {need.table}')
-            texts = copy.texts[need.column] = frozenset(row[0] for row in self._con.execute(asked).fetchall())
+            found = run(self._con, f'SELECT DISTINCT "{need.column}" FROM {need.table}').fetchall()
+            texts = copy.texts[need.column] = frozenset(row[0] for row in found)
         return not texts.isdisjoint(need.values)
 
     def _lines(self, table: str, column: str, copy: _Copy) -> str | None:
@@ -177,7 +177,7 @@ class Shown:
                 f'SELECT string_agg("{column}"::VARCHAR, chr(10)) FROM {table} '
                 f'HAVING coalesce((SELECT sum(length("{column}"::VARCHAR)) FROM {table}), 0) <= {_LONG}'
             )
-            found = self._con.execute(parsed(self._con, asked)).fetchone()
+            found = run(self._con, asked).fetchone()
             copy.lines[column] = None if found is None else found[0] or ""
         return copy.lines[column]
 
@@ -237,7 +237,7 @@ class Shown:
         sample, minute = self._now[GpuSample.TABLE], self._now[GpuMinute.TABLE]
         if not alike or {sample.kind, minute.kind} != {"TABLE"}:
             if self._macro != WINDOW:
-                self._con.execute(parsed(self._con, WINDOW))
+                run(self._con, WINDOW)
                 self._macro = WINDOW
             return
         of = (sample.files, minute.files, from_ts, to_ts)
@@ -245,5 +245,5 @@ class Shown:
         kept = self._minutes.named(self._con, of, window("$from_ts", "$to_ts"), asked)
         simple = f"CREATE OR REPLACE TEMP MACRO {MACRO}(from_ts, to_ts) AS TABLE SELECT * FROM {kept}"
         if self._macro != simple:
-            self._con.execute(parsed(self._con, simple))
+            run(self._con, simple)
             self._macro = simple
