@@ -66,9 +66,8 @@ def _cancel_step(cluster: Cluster, job: int) -> None:
         try:
             cluster.run("scancel", step, user="mira")
             return
-        except (
-            ClusterError
-        ):  # one that is shown is not known to every call yet; and one that is killed may be gone at the answer
+        except ClusterError:
+            # One that is shown is not known to every call yet; and one that is killed may be gone at the answer.
             if not shown():
                 return
             if time.monotonic() > until:
