@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from collector.formats.kernel_times import Clock
-from collector.formats.node_names import NodeNames
+from collector.formats.node_names import NodeNames, other_of_its_kind
 from collector.formats.text import decode, head
 from collector.importers.base import ImportContext
 
@@ -44,4 +44,6 @@ class LineHosts:
         own = self._names.spelt(host)
         if self._named and self._node in self._names:
             return self._node
-        return own if self._several or own in self._names else self._node
+        if self._several or own in self._names or other_of_its_kind(host, self._node):
+            return own
+        return self._node  # one host of a name like no node's: the same machine may have two

@@ -10,6 +10,7 @@ from store import lazy
 _NODE_LABELS = ("Hostname", "node", "hostname", "nodename", "kubernetes_node", "host", "exported_instance", "instance")
 _HOST_LABEL = lazy.compile(r"(?i)^(?!.*(?:peer|remote|target|dest|source)).*(?:host|node|server|machine)")
 _ADDRESS = lazy.compile(r"[\d.]+\Z|\[")
+_NUMBER = lazy.compile(r"\d+")
 
 
 class NodeNames:
@@ -63,6 +64,13 @@ class NodeNames:
         own = self.spelt(name)
         first = name.partition(".")[0]
         return own if own in self._known or first in self._by_first or _ADDRESS.match(name) else first
+
+
+def other_of_its_kind(name: str, node: str) -> bool:
+    """Whether a name is that of another node of the same kind: `gpu09` beside `gpu01`, but neither `gpu1` nor `ip-10-0-0-7`."""
+    told, own = (n.partition(".")[0].lower() for n in (name, node))
+    numbers = [[int(n) for n in _NUMBER.findall(part)] for part in (told, own)]
+    return _NUMBER.sub("0", told) == _NUMBER.sub("0", own) and numbers[0] != numbers[1]
 
 
 def node_of(labels: Mapping[str, str], names: NodeNames) -> str | None:

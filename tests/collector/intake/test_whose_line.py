@@ -28,7 +28,11 @@ def shell(*hosts: str) -> str:
         ("g1", "merged", journal("g1", "g2"), {"g1", "g2"}),
         ("g1", "dmesg_all", shell("g1", "g2"), {"g1", "g2"}),
         ("g[1-2]", "merged", journal("g1", "g2"), {"g1", "g2"}),
-        ("g1", "journal-all", journal("g9"), {"g1"}),  # one host under another name: the jobs' only node
+        ("g1", "journal-all", journal("ip-10-0-0-7"), {"g1"}),  # one host under another name: the jobs' only node
+        ("g1", "journal-all", journal("g01.site"), {"g1"}),
+        ("g1", "journal-all", journal("g9"), {"g9"}),  # a neighbour's log alone is not the jobs' only node's
+        ("g1", "dmesg_all", shell("g9"), {"g9"}),
+        ("rack4-g1", "dmesg", journal("rack5-g1.site"), {"rack5-g1"}),
         ("g1", "g1", journal("g1", "ip-10-0-0-7"), {"g1"}),  # the file is named for it
         ("g1", "journal-all", journal("localhost", "g1"), {"g1"}),  # before it had its name
     ],
