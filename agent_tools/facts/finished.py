@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts
 from agent_tools.facts.progress import FAR
+from agent_tools.facts.status import recorded
 from agent_tools.facts.views import RowView
 from agent_tools.say import count, quoted
 
@@ -12,9 +13,7 @@ def completion(facts: Facts, end: RowView | None) -> list[str]:
     """What tells that the whole work is done, in sentences: Slurm, the program's own words, its plan; empty where nothing does."""
     said: list[str] = []
     if facts.overview is not None and facts.ending.succeeded:
-        said.append(
-            f"Slurm recorded the end as {facts.overview['state']} with exit status {facts.overview['exit_code']}."
-        )
+        said.append(f"Slurm recorded the end as {recorded(facts.overview)}.")
     if end is not None and count(end, "ends"):
         said.append(_said_end(end))
     if end is not None and (end.number("done") or 0) >= 1:

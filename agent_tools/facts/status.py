@@ -26,3 +26,8 @@ def status_doubt(facts: Facts) -> RowView | None:
 def either(row: RowView) -> str:
     """`9 or 137`."""
     return f"{row['exit_code']} or {row['full_code']}"
+
+
+def recorded(row: RowView) -> str:
+    """`FAILED with exit status 1`; the state alone where accounting was not asked for the status."""
+    return f"{row['state']} with exit status {row['exit_code']}" if row.has("exit_code") else f"{row['state']}"

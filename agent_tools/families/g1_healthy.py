@@ -11,6 +11,7 @@ from agent_tools.facts.finished import bar_short_of_end, closing_end, completion
 from agent_tools.facts.last_command import last_command
 from agent_tools.facts.on_cpu import on_cpu
 from agent_tools.facts.progress import MOST
+from agent_tools.facts.status import recorded
 from agent_tools.facts.steps import step_words
 from agent_tools.facts.views import RowView
 from agent_tools.facts.worked import all_unused, at_work, instant, little_used, never_used, unseen_training
@@ -325,7 +326,7 @@ def _against(facts: Facts, end: RowView | None, reading: Reading) -> str:
     if facts.ending.by_log:
         return f"Slurm's word of completion is the script's: {own_failure(facts) or 'its program crashed'}."
     if facts.overview is not None and facts.ending.failed:
-        return f"Slurm recorded the end as {facts.overview['state']} with exit status {facts.overview['exit_code']}."
+        return f"Slurm recorded the end as {recorded(facts.overview)}."
     if facts.overview is None and (command := last_command(facts)) is not None:
         return f"Its log ends with a command of the script that failed: {command['message']}."
     if end is None:
