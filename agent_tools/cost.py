@@ -14,6 +14,7 @@ _NOTHING_DONE = frozenset({"A1", "A4", "C1"})
 _LOST_SINCE_CHECKPOINT = frozenset({"A2", "A3", "B1", "B2", "C2", "C3", "F1", "F3", "F4"})
 _STOOD_STILL = frozenset({"C2", "C3"})
 _NOTHING_LOST = frozenset({"G1"})
+_LAST = ("the last completed collective", "the last launch of a kernel")
 
 
 def cost(reader: Asks, ledger: Ledger, job_id: str, attempt: int | None, family: str) -> Cost:
@@ -28,6 +29,13 @@ def cost(reader: Asks, ledger: Ledger, job_id: str, attempt: int | None, family:
     ledger.mark_shown(evidence.id)
     said = f"GPU-hours held, all attempts: {evidence.ref('gpu_hours_held')}."
     column, why = _wasted(evidence, family)
+    rest = _at_rest(evidence, reader, ledger, job_id, attempt) if family in _STOOD_STILL else None
+    if rest is not None and column != "gpu_hours_held":
+        when = f"{rest.ref('gpu_hours_still')} of GPU time came after {_LAST[rest.value('told_by') == 'launches']}"
+        if column is None:
+            why = f"Wasted, at the least: {when}; how much before that has to be run again is not known."
+            return Cost(gpu_hours_held=held, gpu_hours_wasted=_hours(rest, "gpu_hours_still"), basis=f"{said} {why}")
+        why = f"{why}; {when}"
     if column is None:
         return Cost(
             gpu_hours_held=held, gpu_hours_wasted=0.0 if family in _NOTHING_LOST else None, basis=f"{said} {why}"
@@ -74,6 +82,20 @@ def _since_checkpoint(evidence: Evidence, family: str) -> tuple[str | None, str]
     if _hours(evidence, "gpu_hours_after_steps") is not None and family not in _STOOD_STILL:
         return "gpu_hours_after_steps", "by the share of steps that came after the last checkpoint"
     return None, "Wasted: not known, the last checkpoint has no time."
+
+
+def _at_rest(evidence: Evidence, reader: Asks, ledger: Ledger, job_id: str, attempt: int | None) -> Evidence | None:
+    """Since when a run stood still by what it did on its GPUs, where no report of the log has a time that says so."""
+    if _hours(evidence, "gpu_hours_after_progress") is not None:
+        return None
+    try:
+        rest = ledger.ask(reader, "gpu_hours_still", tool="cost", job_id=job_id, attempt=attempt)
+    except StoreError:
+        return None
+    if _hours(rest, "gpu_hours_still") is None:
+        return None
+    ledger.mark_shown(rest.id)
+    return rest
 
 
 def _hours(evidence: Evidence, column: str) -> float | None:

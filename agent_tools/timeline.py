@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from agent_tools.evidence import OR_LATER
 from agent_tools.facts import Facts
+from agent_tools.facts.held_up import last_collective
 from agent_tools.facts.views import RowView, View
 from agent_tools.families.faulted_gpus import seen_after
 from agent_tools.families.switch_faults import FABRIC
@@ -79,6 +80,10 @@ def _moments(facts: Facts) -> Iterator[_Entry]:
     yield from _of(signals, "signal_ts", lambda r: f"Signal: {_said(r)}", 1, lent)
     yield from _of(facts.table("slurm_messages"), "message_ts", lambda r: f"Slurm, in the log: {_said(r)}", 1)
     yield from _of(*_reported(facts.table("nccl_events")), 1, lent)
+    if facts.has("nccl_sample") and not facts.ending.succeeded and (rest := last_collective(facts)) is not None:
+        reported = steps.number("last_line") or 0.0 if steps is not None else 0.0  # a step is told of once it is done
+        text = f"The last collective completed (rank {rest['rank']})."
+        yield (False, rest.text("completed_ts"), reported + 0.5), 1, Moment(ts=rest["completed_ts"].ref, text=text)
     yield from _of(facts.table("gpu_events"), "event_ts", lambda r: f"{_device(r)}{_on(r)}: {_said(r)}", 0)
     yield from _of(_but_recoveries(facts.table("host_events")), "event_ts", lambda r: f"Kernel{_on(r)}: {_said(r)}", 1)
     if facts.has("link_event"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from agent_tools.facts import Facts, RowView, View
@@ -244,7 +245,19 @@ def unlaunched(facts: Facts) -> RowView | None:
     launched = facts.table("cuda_activity").where(lambda r: (r.number("launches") or 0) > 0)
     if len(launched) < 2 or facts.silent_launches or any(r.get("launches_late") != 0 for r in launched):
         return None
-    return launched[0] if any((r.number("covered_s") or 0) >= _SUSTAINED_S for r in launched) else None
+    return last_launch(launched) if any((r.number("covered_s") or 0) >= _SUSTAINED_S for r in launched) else None
+
+
+def last_launch(rows: Sequence[RowView]) -> RowView:
+    """Of processes in `cuda_activity` the one that was seen to launch a kernel last."""
+    return max(rows, key=lambda r: r.text("launched_ts"))
+
+
+def last_collective(facts: Facts) -> RowView | None:
+    """The rank that was seen to complete a collective last, where ranks had completed some and none did in the last minutes of samples."""
+    counted = facts.table("nccl_progress").where(lambda r: r.has("completed"))
+    still = [r for r in counted if (r.number("completed") or 0) > 0 and r.get("completed_late") == 0]
+    return max(still, key=lambda r: r.text("completed_ts")) if still and len(still) == len(counted) else None
 
 
 def spinning(row: RowView) -> str:

@@ -13,6 +13,8 @@ from agent_tools.facts.finished import unexited
 from agent_tools.facts.held_up import (
     came_to_rest,
     first_half,
+    last_collective,
+    last_launch,
     named,
     node_at_rest,
     only_spun,
@@ -202,26 +204,26 @@ def _frozen(facts: Facts) -> list[Claim]:
         )
         if any(r.get("never_entered") for r in progress):
             return found
-    still = [r for r in progress if (r.number("completed") or 0) > 0 and r.get("completed_late") == 0]
-    if still and len(still) == len([r for r in progress if r.has("completed")]):
+    if (last := last_collective(facts)) is not None:
         found.append(
             claim(
-                f"Collectives had completed ({still[0]['completed']} on rank {still[0]['rank']}), and none did lately."
+                f"Collectives had completed ({last['completed']} on rank {last['rank']}), and none did after {last['completed_ts']}."
             )
         )
     launched = facts.table("cuda_activity").where(lambda r: (r.number("launches") or 0) > 0)
     if len(launched) > 1 and all(r.get("launches_late") == 0 for r in launched):
-        first = launched[0]
-        rank = f" (rank {first['rank']})" if first.has("rank") else ""
-        found.append(
-            claim(
-                f"Kernels had been launched ({first['launches']} by process {first['pid']}{rank}), and none were lately."
-            )
-        )
+        found.append(_launched(last_launch(launched)))
     spread = facts.table("gpu_spread").first
     if found and spread is not None and spread.get("spinning") and facts.beside is None:
         found.append(claim(spinning(spread)))
     return found if len(found) > 1 or (stuck and len(stuck) > 1) else []
+
+
+def _launched(row: RowView) -> Claim:
+    rank = f" (rank {row['rank']})" if row.has("rank") else ""
+    return claim(
+        f"Kernels had been launched ({row['launches']} by process {row['pid']}{rank}), and none were after {row['launched_ts']}."
+    )
 
 
 def _absent(facts: Facts) -> Assessment:
@@ -332,10 +334,7 @@ def _launched_no_more(facts: Facts) -> Assessment | None:
         return None
     result = Assessment(CODE, "confirmed", confidence=0.8, attribution="undetermined")
     result.headline = "At the end no rank launched anything: training had come to a standstill."
-    rank = f" (rank {row['rank']})" if row.has("rank") else ""
-    result.speaks_for.append(
-        claim(f"Kernels had been launched ({row['launches']} by process {row['pid']}{rank}), and none were lately.")
-    )
+    result.speaks_for.append(_launched(row))
     spin = facts.table("gpu_spin").first
     if spin is not None and spin.number("cold") == 1 and facts.beside is None:
         where = gpu_of(spin, "cold_node", ("cold_gpu", "cold_uuid"))

@@ -1,7 +1,7 @@
 -- cuda_activity: What each process asked of CUDA: kernel launches in all and lately, time in the API, longest gap.
 -- TABLES: cuda_sample
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
--- EMPTY: VARCHAR, BIGINT, BIGINT, BOOLEAN, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, TIMESTAMP
+-- EMPTY: VARCHAR, BIGINT, BIGINT, BOOLEAN, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, TIMESTAMP, TIMESTAMP
 -- PRUNE: job_id
 -- COLUMN node: node
 -- COLUMN rank: rank
@@ -14,6 +14,7 @@
 -- COLUMN sync_share [ratio]: time inside synchronising calls over the time covered
 -- COLUMN max_gap_s [s]: longest time between two launches
 -- COLUMN stalled_share [ratio]: share of the samples with launches in which two launches lay two seconds or more apart
+-- COLUMN launched_ts: last sample in which it launched one
 -- COLUMN last_ts: last sample
 -- CAVEAT: A launch is counted when it is enqueued, not when the GPU runs it.
 WITH s AS (
@@ -31,7 +32,7 @@ SELECT
   round(count(*) FILTER (WHERE max_launch_gap_s >= 2 AND coalesce(launches, 0) + coalesce(graph_launches, 0) > 0)
     / nullif(count(*) FILTER (WHERE max_launch_gap_s IS NOT NULL AND coalesce(launches, 0) + coalesce(graph_launches, 0) > 0), 0), 3)
     AS stalled_share,
-  max(ts) AS last_ts
+  max(ts) FILTER (WHERE coalesce(launches, 0) + coalesce(graph_launches, 0) > 0) AS launched_ts, max(ts) AS last_ts
 FROM s, e
 GROUP BY node, rank, pid
 ORDER BY rank NULLS LAST, node, pid

@@ -1,7 +1,7 @@
 -- nccl_progress: How far each rank came in each process group: last enqueued, last completed, what it is stuck in.
 -- TABLES: nccl_sample
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
--- EMPTY: VARCHAR, BIGINT, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, BOOLEAN, HUGEINT, HUGEINT, TIMESTAMP, VARCHAR
+-- EMPTY: VARCHAR, BIGINT, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, BOOLEAN, HUGEINT, HUGEINT, TIMESTAMP, TIMESTAMP, VARCHAR
 -- PRUNE: job_id
 -- COLUMN comm: communicator or process group
 -- COLUMN rank: rank
@@ -15,6 +15,7 @@
 -- COLUMN never_entered: everything that it enqueued is completed while others wait, in a later collective where they are numbered
 -- COLUMN completed: collectives completed, all intervals
 -- COLUMN completed_late: collectives completed in the last ten minutes of samples
+-- COLUMN completed_ts: last sample in which it completed one
 -- COLUMN last_ts: last sample
 -- COLUMN frames: innermost Python frames of the stuck collective
 -- CAVEAT: Ranks without samples are missing here, which proves nothing about them.
@@ -32,7 +33,8 @@ r AS (
     arg_min(collective, seq) FILTER (WHERE state IN ('scheduled', 'started')) AS stuck_collective,
     min(seq) FILTER (WHERE state IN ('scheduled', 'started')) AS stuck_seq,
     bool_or(regexp_matches(coalesce(collective, ''), '(?i)send|recv|coalesced|batched')) AS pairwise, sum(completed) AS completed,
-    sum(completed) FILTER (WHERE s.ts > e.last_ts - INTERVAL 10 MINUTE) AS completed_late, max(s.ts) AS last_ts,
+    sum(completed) FILTER (WHERE s.ts > e.last_ts - INTERVAL 10 MINUTE) AS completed_late,
+    max(s.ts) FILTER (WHERE completed > 0) AS completed_ts, max(s.ts) AS last_ts,
     arg_max(in_flight, s.ts) FILTER (WHERE state IS NULL) AS open,
     coalesce(sum(completed) FILTER (WHERE s.ts > e.last_ts - INTERVAL 1 MINUTE), 0) AS completed_last,
     left(arg_min(frames, seq) FILTER (WHERE state IN ('scheduled', 'started')), 600) AS frames
@@ -53,6 +55,6 @@ SELECT
   CASE WHEN NOT g.pairwise THEN g.furthest - r.last_enqueued_seq END AS behind,
   NOT g.pairwise AND CASE WHEN g.waiting THEN r.open = 0 AND r.completed_late = 0
     ELSE g.held AND r.last_enqueued_seq < g.furthest AND r.last_completed_seq >= r.last_enqueued_seq END AS never_entered,
-  r.completed, r.completed_late, r.last_ts, r.frames
+  r.completed, r.completed_late, r.completed_ts, r.last_ts, r.frames
 FROM r JOIN g ON g.comm IS NOT DISTINCT FROM r.comm
 ORDER BY never_entered DESC NULLS LAST, behind DESC NULLS LAST, g.stuck DESC, r.comm, r.rank
