@@ -81,6 +81,11 @@ def _since_checkpoint(evidence: Evidence, family: str) -> tuple[str | None, str]
         return "gpu_hours_last", f"the whole last attempt: {why}{still}"
     if _hours(evidence, "gpu_hours_after_steps") is not None and family not in _STOOD_STILL:
         return "gpu_hours_after_steps", "by the share of steps that came after the last checkpoint"
+    if still:
+        return (
+            "gpu_hours_after_progress",
+            "at the least: that long the job stood still; the last checkpoint has no time",
+        )
     return None, "Wasted: not known, the last checkpoint has no time."
 
 

@@ -323,7 +323,8 @@ def _absent(facts: Facts) -> Assessment:
         "Nothing that is there bounds the throughput: no storm of saves, no spinning engines, no serialised launches."
     )
     if pace is not None and pace.has("saves"):
-        text = f"{pace['saves']} saves in {_of(pace)} are no storm, and nothing else is seen to bound the throughput."
+        said = ("save", "is") if pace.number("saves") == 1 else ("saves", "are")
+        text = f"{pace['saves']} {said[0]} in {_of(pace)} {said[1]} no storm, and nothing else is seen to bound the throughput."
     return Assessment(CODE, "ruled_out", counterfactual=text)
 
 

@@ -74,7 +74,7 @@ def timed() -> list[Row]:
         ([*collectives(59, 59), *launches(15, 59), *saved()], None, "the last checkpoint has no time"),
         ([*collectives(30, 30), *saved()], None, "the last checkpoint has no time"),
         ([*collectives(0, 59), *saved()], None, "the last checkpoint has no time"),
-        ([*collectives(30, 59), *timed(), *saved()], None, "the last checkpoint has no time"),
+        ([*collectives(30, 59), *timed(), *saved()], 1.033, "at the least: that long the job stood still"),
     ],
     ids=["still", "nothing-saved", "launches", "one-loops", "went-on", "unseen-after", "never-any", "log-has-times"],
 )

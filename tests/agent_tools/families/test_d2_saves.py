@@ -15,6 +15,10 @@ from tests.agent_tools.families.world import T, World, judge
 def test_saves_are_counted_against_steps_only_where_steps_are_named(tmp_path: Path) -> None:
     numbered = judge(World(tmp_path / "a").job().train([2.0] * 12, stride=5), d2.assess)
     assert ".steps]] steps are no storm" in numbered.counterfactual
+    world = (
+        World(tmp_path / "one").job().train([2.0] * 12, stride=5).say("checkpoint", "saved", step=30, severity="info")
+    )
+    assert ".steps]] steps is no storm" in judge(world, d2.assess).counterfactual
     unnamed = judge(World(tmp_path / "b").job().train([2.0] * 12, step=None), d2.assess)
     anew = World(tmp_path / "c").job().train([2.0] * 6, stride=5, epoch=0.0).train([2.0] * 6, stride=5, epoch=1.0)
     for told in (unnamed, judge(anew, d2.assess)):
