@@ -276,6 +276,7 @@ RULES: tuple[Rule, ...] = (
         says=(
             r"is not a valid \w+", r"please select one of", r"Invalid value",
             r"(unknown|unsupported|unhandled|invalid|unrecognized) (\w+ ){0,2}(strategy|optimi[sz]er|scheduler)\b",
+            r"^Could not interpret [\w ]{3,30} identifier: (?!<)",  # an object in its place is of another build
             r"(unknown|unsupported|unhandled|invalid|unrecognized) (lr_?scheduler|backend|precision|dtype|model type|argument|option|config|configuration|value|accelerator|attention|loss|activation|key)",
             r"num_classes", r"needs? to be (one of|in)\b", r"--\w+'? value", r"expected one of", r"should be (one of|either)",
             r"must be ((one of|either|in|set|positive|specified|provided|a positive|greater|less|between|at least)\b|[<>])",

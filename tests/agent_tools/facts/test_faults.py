@@ -12,6 +12,7 @@ PIECE = "~/sft/run.py in <module>\ntransformers/tokenization_utils_base.py in fr
 IMPORT = "~/job/run.py in <module>\nmatplotlib/__init__.py in <module>\nmatplotlib/rcsetup.py in <module>"
 ACROSS = "~/job/run.py in main\ntransformers/trainer.py in train\npeft/peft_model.py in forward"
 ENCODER = "~/job/run.py in main\npython3.11/json/encoder.py in default"
+KERAS = "~/job/fit.py in <module>\nkeras/src/trainers/trainer.py in compile\nkeras/src/losses/__init__.py in get"
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,8 @@ def test_the_innermost_frame_with_a_purpose_names_the_layer(calls: str, layer: s
         ("CudaCheckFailed", "Error invalid device ordinal at line 7 in file /s/csrc/ops.cu", "", "config"),
         ("ValueError", "invalid argument for the scheduler: 'cosin'", "~/job/run.py in main", "config"),
         ("ValueError", "shift must be in (0, 1]", "~/job/run.py in main", "config"),
+        ("ValueError", "Could not interpret loss identifier: mse_log", KERAS, "config"),
+        ("ValueError", "Could not interpret activation function identifier: geluu", KERAS, "config"),
         ("TypeError", "list indices must be integers or slices, not tuple", "~/job/net.py in forward", "code"),
         ("ModuleNotFoundError", "/v/bin/python: Error while finding module specification for 'fit.py'", "", "config"),
         ("ModuleNotFoundError", "python3: No module named prep/fit.py", "", "config"),
