@@ -56,6 +56,8 @@ def test_the_innermost_frame_with_a_purpose_names_the_layer(calls: str, layer: s
         ("CudaCheckFailed", "Error invalid device ordinal at line 7 in file /s/csrc/ops.cu", "", "config"),
         ("ValueError", "invalid argument for the scheduler: 'cosin'", "~/job/run.py in main", "config"),
         ("ValueError", "shift must be in (0, 1]", "~/job/run.py in main", "config"),
+        ("RuntimeError", "truncated record 48 of /d/tok/part-07.mds", "~/job/train.py in main", "data"),
+        ("ValueError", "damaged audio clip: /d/speech/a/91.opus", "~/job/train.py in main", "data"),
         ("ValueError", "Could not interpret loss identifier: mse_log", KERAS, "config"),
         ("ValueError", "Could not interpret activation function identifier: geluu", KERAS, "config"),
         ("TypeError", "list indices must be integers or slices, not tuple", "~/job/net.py in forward", "code"),
