@@ -115,6 +115,43 @@ for _name, _bit in (
     for _word in ("throttle", "event"):
         _gpu(f"nvidia_smi_clocks_{_word}_reasons_{_name}", "throttle_bits", bit=_bit, whole=True)
 
+# The same of DCGM 4.7 and newer, which counts in base units: hertz, bytes, ratios, seconds.
+for _name, _column, _scale, _more in (
+    ("DCGM_FI_DEV_FB_USED_BYTES", "fb_used_bytes", 1.0, {"shared": False, "whole": True}),
+    ("DCGM_FI_DEV_FB_CAPACITY_BYTES", "fb_total_bytes", 1.0, {"shared": False, "whole": True}),
+    ("DCGM_FI_DEV_FB_FREE_BYTES", FREE, 1.0, {"shared": False}),
+    ("DCGM_FI_DEV_FB_RESERVED_BYTES", RESERVED, 1.0, {"shared": False}),
+    ("DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO", "engine_active", 1.0, {"shared": False, "source": "dcgm"}),
+    ("DCGM_FI_DEV_GPU_UTIL_RATIO", "engine_active", 1.0, {"rank": 1, "shared": False, "source": "nvml"}),
+    ("DCGM_FI_PROF_SM_UTIL_RATIO", "sm_active", 1.0, {"shared": False, "source": "dcgm"}),
+    ("DCGM_FI_PROF_TENSOR_UTIL_RATIO", "tensor_active", 1.0, {"shared": False}),
+    ("DCGM_FI_PROF_DRAM_UTIL_RATIO", "dram_active", 1.0, {"shared": False}),
+    ("DCGM_FI_DEV_MEMORY_UTIL_RATIO", "dram_active", 1.0, {"rank": 1, "shared": False}),
+    ("DCGM_FI_DEV_GPU_TEMP_CELSIUS", "temp_c", 1.0, {}),
+    ("DCGM_FI_DEV_MEMORY_TEMP_CELSIUS", "memory_temp_c", 1.0, {}),
+    ("DCGM_FI_DEV_BOARD_POWER_WATTS", "power_w", 1.0, {}),
+    ("DCGM_FI_DEV_BOARD_POWER_RAW_WATTS", "power_w", 1.0, {"rank": 1}),
+    ("DCGM_FI_DEV_BOARD_POWER_LIMIT_ENFORCED_WATTS", "power_limit_w", 1.0, {}),
+    ("DCGM_FI_DEV_BOARD_POWER_LIMIT_REQUESTED_WATTS", "power_limit_w", 1.0, {"rank": 1}),
+    ("DCGM_FI_DEV_SM_CLOCK_HERTZ", "sm_clock_mhz", 1e-6, {}),
+    ("DCGM_FI_DEV_MEMORY_CLOCK_HERTZ", "memory_clock_mhz", 1e-6, {}),
+    ("DCGM_FI_DEV_GPU_PSTATE", "performance_state", 1.0, {"whole": True}),
+    ("DCGM_FI_DEV_ROW_REMAP_CORRECTABLE_TOTAL", "remapped_correctable", 1.0, {"whole": True}),
+    ("DCGM_FI_DEV_ROW_REMAP_UNCORRECTABLE_TOTAL", "remapped_uncorrectable", 1.0, {"whole": True}),
+    ("DCGM_FI_DEV_ROW_REMAP_FAILED", "remap_failure", 1.0, {"whole": True}),
+    ("DCGM_FI_DEV_PAGE_RETIRED_SBE_TOTAL", "retired_pages", 1.0, {"add": True, "whole": True}),
+    ("DCGM_FI_DEV_PAGE_RETIRED_DBE_TOTAL", "retired_pages", 1.0, {"add": True, "whole": True}),
+    ("DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_TOTAL", "nvlink_errors", 1.0, {"add": True, "whole": True}),
+    ("DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_TOTAL", "nvlink_errors", 1.0, {"add": True, "whole": True}),
+    ("DCGM_FI_DEV_NVLINK_REPLAY_ERROR_TOTAL", "nvlink_errors", 1.0, {"add": True, "whole": True}),
+    ("DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_TOTAL", "nvlink_errors", 1.0, {"add": True, "whole": True}),
+    ("DCGM_FI_DEV_PCIE_REPLAY_TOTAL", "pcie_replays", 1.0, {"whole": True}),
+    ("DCGM_FI_DEV_XID_ERROR", "last_xid", 1.0, {"whole": True}),
+):  # fmt: skip
+    _gpu(_name, _column, _scale, **_more)
+_gpu("DCGM_FI_DEV_GPU_THERMAL_THROTTLE_SECONDS_TOTAL", "held_down", 1e9, bit=0x20, whole=True)
+_gpu("DCGM_FI_DEV_GPU_POWER_THROTTLE_SECONDS_TOTAL", "held_down", 1e9, bit=0x04, whole=True)
+
 # What is counted: dcgm-exporter's own counts of clock events, and DCGM's running times (see slowdowns).
 _gpu("DCGM_EXP_CLOCK_EVENTS_COUNT", "clock_events", needs=("clock_event", ""))
 _gpu("DCGM_FI_DEV_THERMAL_VIOLATION", "held_down", bit=0x20, whole=True)

@@ -139,7 +139,7 @@ class Samples:
             if ts is None or blank(value):
                 continue
             if metric.column == "held_down":
-                self._slow.time(series.key, metric.bit, ts, value)
+                self._slow.time(series.key, metric.bit, ts, value * metric.scale)
             else:
                 self._slow.count(series.key, series.part, ts, value, series.bound)
 
@@ -271,7 +271,8 @@ class Samples:
         known = {"gpu": index, "pci_bus_id": labels.get("pci_bus_id") or None}
         self._named.setdefault(key, {}).update({k: v for k, v in known.items() if v is not None})
         device = self._devices.setdefault((node, uuid or index), {"gpu_uuid": uuid})
-        known |= {"model": _model(labels), "driver_version": labels.get("DCGM_FI_DRIVER_VERSION")}
+        driver = labels.get("DCGM_FI_DRIVER_VERSION") or labels.get("DCGM_FI_SYSTEM_DRIVER_VERSION")
+        known |= {"model": _model(labels), "driver_version": driver}
         device.update({k: v for k, v in known.items() if v})
         if index is not None:
             device["gpu"] = index

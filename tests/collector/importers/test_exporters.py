@@ -144,6 +144,31 @@ def reasons(rows: list[Any]) -> list[int | None]:
 GPU = 'gpu="0",UUID="GPU-a",Hostname="n1"'
 
 
+def test_the_names_and_base_units_of_dcgm_since_4_7(tmp_path: Path) -> None:
+    told = f'{GPU},modelName="NVIDIA B200",DCGM_FI_SYSTEM_DRIVER_VERSION="590.11"'
+    text = "".join(
+        f"{name}{{{told}}} {value} {AT}000\n"
+        for name, value in (
+            ("DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO", 0.97),
+            ("DCGM_FI_DEV_GPU_UTIL_RATIO", 1.0),
+            ("DCGM_FI_PROF_SM_UTIL_RATIO", 0.71),
+            ("DCGM_FI_DEV_FB_USED_BYTES", 3 << 30),
+            ("DCGM_FI_DEV_FB_CAPACITY_BYTES", 180 << 30),
+            ("DCGM_FI_DEV_SM_CLOCK_HERTZ", 1_905_000_000),
+            ("DCGM_FI_DEV_BOARD_POWER_WATTS", 912.5),
+            ("DCGM_FI_DEV_GPU_TEMP_CELSIUS", 61),
+            ("DCGM_FI_DEV_ROW_REMAP_UNCORRECTABLE_TOTAL", 2),
+            ("DCGM_FI_DEV_XID_ERROR", 0),
+        )
+    )
+    rows = read(tmp_path / "new.prom", text)
+    got = sample(rows)
+    assert (got.engine_active, got.activity_source, got.sm_active) == (0.97, "dcgm", 0.71)
+    assert (got.fb_used_bytes, got.fb_total_bytes, got.sm_clock_mhz) == (3 << 30, 180 << 30, 1905.0)
+    assert (got.power_w, got.temp_c, got.remapped_uncorrectable, got.last_xid) == (912.5, 61.0, 2, 0)
+    assert [d.driver_version for d in rows if isinstance(d, GpuDevice)] == ["590.11"]
+
+
 def test_clock_events_that_are_counted_over_a_window_hold_while_they_fill_half_of_it(tmp_path: Path) -> None:
     """dcgm-exporter's own count stands for five minutes after one event."""
 
@@ -162,14 +187,23 @@ def test_clock_events_that_are_counted_over_a_window_hold_while_they_fill_half_o
     assert not any((r or 0) & 0x40 for r in reasons(read(tmp_path / "short.prom", text(range(30, 32)))))
 
 
-@pytest.mark.parametrize("unit", [1e9, 1e6])
-def test_time_for_which_clocks_were_held_down_is_read_in_either_unit(tmp_path: Path, unit: float) -> None:
-    """Releases before DCGM 3 count microseconds; a counter that begins anew says nothing."""
+@pytest.mark.parametrize(
+    ("thermal", "power", "unit"),
+    [
+        ("DCGM_FI_DEV_THERMAL_VIOLATION", "DCGM_FI_DEV_POWER_VIOLATION", 1e9),
+        ("DCGM_FI_DEV_THERMAL_VIOLATION", "DCGM_FI_DEV_POWER_VIOLATION", 1e6),
+        ("DCGM_FI_DEV_GPU_THERMAL_THROTTLE_SECONDS_TOTAL", "DCGM_FI_DEV_GPU_POWER_THROTTLE_SECONDS_TOTAL", 1.0),
+    ],
+)
+def test_time_for_which_clocks_were_held_down_is_read_in_any_unit(
+    tmp_path: Path, thermal: str, power: str, unit: float
+) -> None:
+    """Releases before DCGM 3 count microseconds, those since 4.7 seconds; a counter that begins anew says nothing."""
     value, lines = 5e10, []
     for i in range(20):
         value = 0.0 if i == 15 else value + 30 * unit * (0.95 if 5 <= i < 12 else 0.01)
-        lines.append(f"DCGM_FI_DEV_THERMAL_VIOLATION{{{GPU}}} {int(value)} {AT + 30 * i}000\n")
-        lines.append(f"DCGM_FI_DEV_POWER_VIOLATION{{{GPU}}} {int(9 * unit * i)} {AT + 30 * i}000\n")
+        lines.append(f"{thermal}{{{GPU}}} {int(value)} {AT + 30 * i}000\n")
+        lines.append(f"{power}{{{GPU}}} {int(9 * unit * i)} {AT + 30 * i}000\n")
     rows = [r for r in read(tmp_path / "v.prom", "".join(lines)) if isinstance(r, GpuSample) and r.ts is not None]
     found = {int(r.ts.timestamp() - AT) // 30: r.throttle_reasons for r in rows if r.ts is not None}
     assert [found[i] for i in range(5, 12)] == [0x20] * 7
