@@ -152,8 +152,10 @@ for _name, _column, _scale, _more in (
 _gpu("DCGM_FI_DEV_GPU_THERMAL_THROTTLE_SECONDS_TOTAL", "held_down", 1e9, bit=0x20, whole=True)
 _gpu("DCGM_FI_DEV_GPU_POWER_THROTTLE_SECONDS_TOTAL", "held_down", 1e9, bit=0x04, whole=True)
 
-# What is counted: dcgm-exporter's own counts of clock events, and DCGM's running times (see slowdowns).
+# What is counted: dcgm-exporter's own counts of clock events and of XIDs, and DCGM's running times (see slowdowns, xid_counts).
 _gpu("DCGM_EXP_CLOCK_EVENTS_COUNT", "clock_events", needs=("clock_event", ""))
+_gpu("DCGM_EXP_XID_ERRORS_COUNT", "xid_count")
+_gpu("DCGM_EXP_XID_ERRORS_TOTAL", "xid_count", bit=1)
 _gpu("DCGM_FI_DEV_THERMAL_VIOLATION", "held_down", bit=0x20, whole=True)
 _gpu("DCGM_FI_DEV_POWER_VIOLATION", "held_down", bit=0x04, whole=True)
 

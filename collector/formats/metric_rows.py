@@ -7,7 +7,7 @@ to the physical GPU goes to the row without an instance, once.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -15,11 +15,13 @@ from typing import Any, cast
 
 from collector.formats import hang_gauges
 from collector.formats.device_names import NO_DISK, NO_NET, PSEUDO
+from collector.formats.histogram import quantile
 from collector.formats.metric_blocks import Bits, Gauges, blank, turns, typed
 from collector.formats.metric_names import NAMES, Metric
 from collector.formats.node_names import NodeNames, node_of
 from collector.formats.one_host import REMEDY, several
 from collector.formats.slowdowns import Slowdowns
+from collector.formats.xid_counts import Known, XidCounts
 from collector.importers.base import ImportContext
 from store import lazy
 from store.rows import (
@@ -36,7 +38,7 @@ from store.rows import (
 )
 
 _INDEX_LABELS = ("gpu", "minor_number", "index", "gpu_id", "card")
-_COUNTED = frozenset({"clock_events", "held_down"})
+_COUNTED = frozenset({"clock_events", "held_down", "xid_count"})
 _STATES = {1: "DOWN", 2: "INIT", 3: "ARMED", 4: "ACTIVE", 5: "ACTIVE_DEFER"}
 _JOB = lazy.compile(r"/job_(?P<job>\d+)(?:/step_(?P<step>\w+))?")
 Key = tuple[str, str | None, tuple[tuple[str, Any], ...]]
@@ -63,9 +65,13 @@ class Samples:
     """Collects samples; `rows` gives them by entity and time. Times are milliseconds since 1970, None where unknown."""
 
     def __init__(
-        self, ctx: ImportContext, xids: dict[Key, int] | None = None, stuck: hang_gauges.Said | None = None
+        self,
+        ctx: ImportContext,
+        xids: dict[Key, int] | None = None,
+        stuck: hang_gauges.Said | None = None,
+        counted: Known | None = None,
     ) -> None:
-        """`xids` and `stuck` are the last XIDs and the last words of ranks' monitors that earlier parts of the same file left."""
+        """What earlier parts of the same file left: last XIDs, last words of ranks' monitors, XIDs that were counted."""
         self._ctx = ctx
         self._names = NodeNames(ctx.nodes, ctx.aliases)
         self._xids = {} if xids is None else xids
@@ -74,6 +80,7 @@ class Samples:
         self._gauges: dict[Key, Gauges] = {}
         self._grid: tuple[list[int | None], list[datetime | None]] = [], []
         self._slow = Slowdowns()
+        self._xid_counts = XidCounts({} if counted is None else counted)
         self._named: dict[Key, dict[str, Any]] = {}
         self._devices: dict[tuple[str | None, str | int | None], dict[str, Any]] = {}
 
@@ -92,7 +99,8 @@ class Samples:
         node = told or self._ctx.node
         if metric.entity == "gpu":
             window = _number(labels.get("window_size_in_ms", "0"))
-            return Series(metric, self._gpu(told, labels, metric), labels.get("clock_event", ""), window)
+            part = labels.get("xid" if metric.column == "xid_count" else "clock_event", "")
+            return Series(metric, self._gpu(told, labels, metric), part, window)
         if metric.entity == "link":
             return Series(metric, ("link", node, (("device", labels.get("device")), ("port", labels.get("port")))))
         if metric.entity == "filesystem":
@@ -140,6 +148,8 @@ class Samples:
                 continue
             if metric.column == "held_down":
                 self._slow.time(series.key, metric.bit, ts, value * metric.scale)
+            elif metric.column == "xid_count":
+                self._xid_counts.count(series.key, bool(metric.bit), series.part, ts, value)
             else:
                 self._slow.count(series.key, series.part, ts, value, series.bound)
 
@@ -198,6 +208,7 @@ class Samples:
             before[key] = cells
         for gpu, samples in seen.items():
             yield from self._new_xids(gpu, samples)
+        yield from self._counted_xids({(gpu, s.last_xid) for gpu, samples in seen.items() for s in samples})
 
     def standstills(self) -> Iterator[Row]:
         """Which ranks stood still by their monitors' last word, once all rows were given."""
@@ -223,6 +234,16 @@ class Samples:
                     message=f"the exporter's last XID went from {earlier} to {xid}",
                 )
             self._xids[gpu] = xid
+
+    def _counted_xids(self, told: set[tuple[Key, int | None]]) -> Iterator[GpuEvent]:
+        """XIDs whose count rose, but for those of which the exporter's last XID tells (`told`): what happened once is one event."""
+        since: dict[Hashable, int] = {k: span[0] for k, g in self._gauges.items() if (span := g.span())}
+        for gpu, ts, xid in self._xid_counts.new(since):
+            key = cast("Key", gpu)
+            if ((*key[:2], key[2][:1]), xid) not in told:
+                where: dict[str, Any] = {**dict(key[2]), **self._named.get(key, {}), "cluster": self._ctx.cluster}
+                where |= {"node": key[1] or self._home, "origin": self._ctx.name, "ts": moment(ts)}
+                yield GpuEvent(**where, event="xid", xid=xid, message=f"the exporter's count of XID {xid} rose")
 
     def _block(self, key: Key, slow: Bits) -> Block | None:
         times, columns = self._gauges[key].table(slow)
@@ -377,20 +398,3 @@ def _inference(cells: _Cells) -> dict[str, Any]:
         typed[f"{column}_p50_s"] = quantile(buckets, 0.5)
         typed[f"{column}_p99_s"] = quantile(buckets, 0.99)
     return typed
-
-
-def quantile(buckets: Mapping[float, float], share: float) -> float | None:
-    """The quantile of a cumulative histogram by its bounds, as Prometheus computes it; None when nothing was counted."""
-    bounds = sorted(b for b in buckets if b == b)
-    if not bounds or buckets[bounds[-1]] <= 0:
-        return None
-    wanted = share * buckets[bounds[-1]]
-    low, below = 0.0, 0.0
-    for bound in bounds:
-        count = buckets[bound]
-        if count >= wanted:
-            if math.isinf(bound):
-                return low or None
-            return low + (bound - low) * (wanted - below) / (count - below) if count > below else bound
-        low, below = bound, count
-    return None

@@ -20,6 +20,7 @@ from collector.formats import hang_gauges
 from collector.formats.metric_names import NAMES
 from collector.formats.metric_rows import Key, Samples, Series
 from collector.formats.text import decode, opened, read_some
+from collector.formats.xid_counts import Known
 from collector.importers.base import ImportContext, ImportFailed
 from store import lazy
 from store.rows import Block, Row, one_by_one
@@ -74,9 +75,10 @@ class Prometheus:
     def blocks(self, path: Path, ctx: ImportContext) -> Iterator[Row | Block]:
         """The same rows, those of a GPU's whole series as a block."""
         xids: dict[Key, int] = {}
+        counted: Known = {}
         stuck: hang_gauges.Said = {}
         for at, (low, high) in enumerate(_windows(path, ctx)):
-            samples = Samples(ctx, xids, stuck)
+            samples = Samples(ctx, xids, stuck, counted)
             unknown = _collect(path, ctx if at == 0 else replace(ctx, problems=[], notes=[]), samples, low, high)
             if at == 0:
                 if not samples and not unknown and low is None:

@@ -137,6 +137,50 @@ def test_a_range_query_tells_of_it_too(tmp_path: Path) -> None:
     assert [r.xid for r in read(tmp_path / "x.json", text) if isinstance(r, GpuEvent)] == [94]
 
 
+def counted(name: str, at: int, xid: str, value: int) -> str:
+    code = f',xid="{xid}"' if xid else ""
+    return f'{name}{{gpu="2",UUID="GPU-c",Hostname="n1",window_size_in_ms="300000"{code}}} {value} {AT + 30 * at}000\n'
+
+
+def told(rows: list[Any]) -> list[tuple[int | None, int]]:
+    return [(r.xid, int(r.ts.timestamp() - AT) // 30) for r in rows if isinstance(r, GpuEvent) and r.ts is not None]
+
+
+def test_xids_that_an_exporter_counts_in_a_window_are_events_where_the_count_rises(tmp_path: Path) -> None:
+    """A count stands for five minutes and goes; one that comes again is another XID. xid_counts carries it over windows."""
+    name = "DCGM_EXP_XID_ERRORS_COUNT"
+    before = "".join(counted(name, i, "", 0) for i in range(3))
+    once = "".join(counted(name, i, "79", 1) for i in range(3, 6))
+    twice = "".join(counted(name, i, "79", 2) for i in range(6, 8)) + counted(name, 8, "", 0)
+    again = counted(name, 9, "79", 1)
+    assert told(read(tmp_path / "c.prom", before + once + twice + again)) == [(79, 3), (79, 6), (79, 9)]
+    assert not told(read(tmp_path / "c.prom", once)), "when it rose is not known"
+    event = next(r for r in read(tmp_path / "c.prom", before + once) if isinstance(r, GpuEvent))
+    assert (event.node, event.gpu, event.gpu_uuid, event.event) == ("n1", 2, "GPU-c", "xid")
+
+
+def test_a_total_of_xids_begins_with_the_first_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gauge = "".join(
+        f'DCGM_FI_DEV_GPU_TEMP{{gpu="2",UUID="GPU-c",Hostname="n1"}} 60 {AT + 30 * i}000\n' for i in range(9)
+    )
+    total = "".join(counted("DCGM_EXP_XID_ERRORS_TOTAL", i, "48", 1 + (i > 5)) for i in range(4, 9))
+    assert told(read(tmp_path / "t.prom", gauge + total)) == [(48, 4), (48, 6)]
+    window = "".join(counted("DCGM_EXP_XID_ERRORS_COUNT", i, "48", 1 + (i > 5)) for i in range(4, 9))
+    assert told(read(tmp_path / "t.prom", gauge + total + window)) == [(48, 4), (48, 6)], "counted both ways it is one"
+    monkeypatch.setattr(prometheus, "WINDOW_BYTES", 200)
+    assert told(read(tmp_path / "t.prom", gauge + total)) == [(48, 4), (48, 6)]
+
+
+def test_what_the_last_xid_tells_of_is_not_told_again_by_its_count(tmp_path: Path) -> None:
+    name = "DCGM_EXP_XID_ERRORS_COUNT"
+    text = counted(name, 0, "", 0) + counted(name, 1, "31", 1) + counted(name, 2, "31", 1) + counted(name, 2, "43", 1)
+    last = "".join(
+        f'DCGM_FI_DEV_XID_ERRORS{{gpu="2",UUID="GPU-c",Hostname="n1"}} {v} {AT + 30 * i}000\n'
+        for i, v in enumerate((0, 31, 31))
+    )
+    assert sorted(told(read(tmp_path / "l.prom", text + last))) == [(31, 1), (43, 2)]
+
+
 def reasons(rows: list[Any]) -> list[int | None]:
     return [r.throttle_reasons for r in rows if isinstance(r, GpuSample)]
 

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from collector.formats.histogram import quantile
 from collector.formats.metric_names import BOOLEAN, NAMES, WHOLE
-from collector.formats.metric_rows import Samples, node_of, quantile
+from collector.formats.metric_rows import Samples, node_of
 from collector.formats.node_names import NodeNames
 from collector.importers import prometheus
 from collector.importers.base import ImportContext, ImportFailed
