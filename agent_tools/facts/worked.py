@@ -7,6 +7,7 @@ from agent_tools.families.wording import gpu_of
 from agent_tools.say import count
 
 WORKING, SLOW = 0.05, 0.2
+SLOWER, MANY_REPORTS = 1.3, 30
 SPINS = 0.9
 BUSY = 0.1
 """Mean activity of memory or tensor cores that a busy engine alone does not bring about while it spins in a collective."""
@@ -173,3 +174,11 @@ def worked_on(facts: Facts) -> str:
         f"The GPUs computed to the end: the lowest mean SM activity of the last minutes was {least['sm_late']} ({gpu_of(least)}), "
         f"{least['sm_mean']} over the run."
     )
+
+
+def grew_slower(facts: Facts) -> str:
+    """Steps that took much longer late in the run: throttling, a slow peer or storage look like this, and longer samples do too."""
+    pace = facts.table("save_pace").first
+    if pace is None or count(pace, "times_early") < SLOWER or count(pace, "reports") < MANY_REPORTS:
+        return ""
+    return f"The run became slower on the way: a step took {pace['early_s']} early in it and {pace['late_s']} late."

@@ -14,7 +14,7 @@ from agent_tools.facts.progress import MOST
 from agent_tools.facts.status import recorded
 from agent_tools.facts.steps import step_words
 from agent_tools.facts.views import RowView
-from agent_tools.facts.worked import all_unused, at_work, instant, little_used, never_used, unseen_training
+from agent_tools.facts.worked import all_unused, at_work, grew_slower, instant, little_used, never_used, unseen_training
 from agent_tools.families.bar_alone import BLIND, by_bar, full_bar
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of, rises_by_right
@@ -30,7 +30,6 @@ from agent_tools.verdict import Missing
 CODE = "G1"
 EXPLAINS: tuple[str, ...] = ()
 
-SLOWER, MANY_REPORTS = 1.3, 30
 HALF = 0.5
 """Share of the plan below which an end needs a reason; reports may stand far apart, so no more than that."""
 UNEXPLAINED = 0.65
@@ -45,6 +44,7 @@ _NOTHING = 0.2
 """Confidence where nothing shows any work, and there was no time for it: too little to call a job healthy."""
 NOTHING = "Nothing has to be done."
 _GO_ON = "See by which rule it stopped there. Unless it was meant to, go on from its last checkpoint."
+_COMPARE = "Compare a late step with an early one: the GPUs' clocks, the storage, the length of its samples, memory that fills up."
 DOUBTED = 0.4
 """Less than that of a weak shape of the loss."""
 
@@ -116,7 +116,7 @@ def assess(facts: Facts) -> Assessment:
     for most, question in left_open(facts) if not gpu else ():
         confidence = min(confidence, most)
         missing.append(question)
-    slower = _slower(facts)
+    slower = grew_slower(facts)
     if slower and not gpu:
         # Throttling, a slow peer and storage all look like this, and what would tell them apart is not there.
         confidence = min(confidence, UNEXPLAINED)
@@ -233,7 +233,7 @@ def assess(facts: Facts) -> Assessment:
         + done_elsewhere(idle),
         missing=missing + of_other_hours(idle),
         warnings=say(slow if idle is None else "", slower, _unexited(end)),
-        actions=say(*_actions(facts, slow, short_of)),
+        actions=say(*_actions(facts, slow, slower, short_of)),
     )
 
 
@@ -272,14 +272,6 @@ def _unexited(end: RowView | None) -> str:
     return f"The work was done, but the process had not exited when the job was cancelled: {quoted(end, 'stop_message', 'stop_line')}."
 
 
-def _slower(facts: Facts) -> str:
-    """Steps that took much longer late in the run: throttling, a slow peer or storage look like this, and longer samples do too."""
-    pace = facts.table("save_pace").first
-    if pace is None or count(pace, "times_early") < SLOWER or count(pace, "reports") < MANY_REPORTS:
-        return ""
-    return f"The run became slower on the way: a step took {pace['early_s']} early in it and {pace['late_s']} late."
-
-
 def _uncorrected(facts: Facts) -> RowView | None:
     """A counter of errors that no memory corrected, which rose under the run on a GPU of its own."""
     rows = facts.table("gpu_counter_rises").rows if facts.beside is None else []
@@ -290,7 +282,7 @@ def _its_gpus(idle: RowView) -> str:
     return "its only GPU" if count(idle, "gpus_watched") == 1 else f"any of its {idle['gpus_watched']} GPUs"
 
 
-def _actions(facts: Facts, slow: str, short_of: str = "") -> list[str]:
+def _actions(facts: Facts, slow: str, slower: str, short_of: str = "") -> list[str]:
     spare, idle = never_used(facts), all_unused(facts)
     found = ["Look at data loading and at the share of time between steps."] if slow and idle is None else []
     if idle is not None or on_cpu(facts) is not None:
@@ -305,6 +297,8 @@ def _actions(facts: Facts, slow: str, short_of: str = "") -> list[str]:
             f"Have {gpu_of(risen)} taken out of service and tested, and compare the model's quality with a checkpoint from "
             f"before {risen['risen_ts']}: errors that nothing corrected can spoil results without a crash.",
         )
+    if slower:
+        found.append(_COMPARE)
     if short_of:
         found.append(_GO_ON)
     if spare is not None:

@@ -201,6 +201,7 @@ def test_a_run_that_became_slower_on_the_way_is_told_of(late_s: float, tmp_path:
     assert any("became slower" in w.text for w in found.warnings)
     assert (found.mode, found.confidence < 0.7) == ("healthy_but_slow", True), "no GPU was watched: why is not known"
     assert any("took longer" in m.text for m in found.missing)
+    assert [a.text[:19] for a in found.actions] == ["Compare a late step"]
     even = World(tmp_path).job().train([9.0 - i / 10 for i in range(60)], every_s=60.0, step_time_s=4.0)
     assert not judge(even, assess).warnings
 
