@@ -17,13 +17,13 @@ from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import unit_of
 from agent_tools.gate.amounts import miscounted
 from agent_tools.gate.bounds import bounded
-from agent_tools.gate.clauses import SUBJECTS, TIME, Clause, Group, against, clauses, held, segments, size
+from agent_tools.gate.clauses import SUBJECTS, TIME, Clause, Group, against, clauses, held, kind, segments, size
 from agent_tools.gate.fates import misfated, superseded
 from agent_tools.gate.machines import at_once
 from agent_tools.gate.makers import made_by, of_other_end
 from agent_tools.gate.order import astray, backwards, ends, mispaired, misplaced, order, outside
 from agent_tools.gate.ordinals import anew, misordered
-from agent_tools.gate.owners import of_others
+from agent_tools.gate.owners import of_no_name, of_others
 from agent_tools.gate.pairs import in_turn, mismatched, neither
 from agent_tools.gate.parting import overstated
 from agent_tools.gate.relations import miscast, of_two, orphaned, related, strangers, uncounted, unowned
@@ -60,7 +60,6 @@ _AT_LAST, _AT_FIRST = (
     lazy.compile(r"(?i)\b(?:ended|ends|finished|stood at the end)\b"),
     lazy.compile(r"(?i)\b(?:begun|began|started|start|beginning)\b"),
 )
-_SPAN = lazy.compile(r"(?i)over")
 _DENIAL = lazy.compile(
     r"(?i)\b(?:not|never|\w+n't|cannot|neither|nor|no(?! (?:later|earlier|more|less|longer|sooner|fewer|higher|lower) than\b)|none|nobody|nothing"
     r"|without|hardly|barely|rather than|instead of|anything but|other than|untrue|false(?: that)?|wrong(?:ly)?|failed to|lacks?|but)\b"
@@ -99,7 +98,12 @@ def disagreement(text: str, ledger: Ledger) -> str:
         )
         if why:
             return why
-    return disordered(text, ledger) or of_others(found, ledger) or superseded(text, found, ledger)
+    return (
+        disordered(text, ledger)
+        or of_others(found, ledger)
+        or of_no_name(found, ledger)
+        or superseded(text, found, ledger)
+    )
 
 
 def denied(text: str, ledger: Ledger) -> str:
@@ -161,11 +165,11 @@ def _lasting(way: re.Match[str], clause: Clause) -> bool:
 
 def _around(way: re.Match[str], clause: Clause, *, any_kind: bool = False) -> tuple[CellValue, CellValue] | None:
     """The two subjects (or cells) of one column between which a word stands; after it nothing but its own comes first."""
-    ahead = [g for g in clause.groups if (any_kind or g.subject) and g.end <= way.start()]
+    ahead = [g for g in clause.groups if (any_kind or kind(g.column) in SUBJECTS) and g.end <= way.start()]
     behind = [g for g in clause.groups if g.start >= way.end()][:1]
-    if not behind or not (any_kind or behind[0].subject) or unit_of(behind[0].cells[0]) in _LENGTHS:
+    if not behind or not (any_kind or kind(behind[0].column) in SUBJECTS) or unit_of(behind[0].cells[0]) in _LENGTHS:
         return None
-    same = [g for g in ahead if g.column == behind[0].column]
+    same = [g for g in ahead if kind(g.column) == kind(behind[0].column)]
     if not same or (not any_kind and same[-1] is not ahead[-1]):
         return None
     return same[-1].cells[-1], behind[0].cells[0]
@@ -286,7 +290,7 @@ def _compared(clause: Clause, ledger: Ledger) -> str:
 def _spans(way: re.Match[str], own: str, pair: tuple[CellValue, CellValue]) -> bool:
     """Whether a word of place only says over how many of something else it went: `fell from * to * over * reports`."""
     counted = re.match(rf"(?i)\s*[{HOLE}]+ (?:reports|steps|epochs|samples|lines|rows)\b", own[way.end() :])
-    return bool(_SPAN.fullmatch(way[0]) and counted and pair[0].column != pair[1].column)
+    return bool(way[0].lower() == "over" and counted and pair[0].column != pair[1].column)
 
 
 def _signed(way: re.Match[str], clause: Clause) -> CellValue | None:

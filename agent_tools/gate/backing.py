@@ -73,8 +73,8 @@ _OPEN = lazy.compile(r"(?i)[^.;:]*\bor\b[^.;:]*")
 _BARE = lazy.compile(
     r"(?i)\W*(?:yes|no)?\W*(?:(?:it|that|this|they|he|she)\b)?\W*(?:is|was|were|are)?[\s\W]*(?:(?:the|on|from|in|by)\s)*(?:\*(?:\W|and|or)*)+"
 )
-_OUT_OF = lazy.compile(r"(?i)\bout of (?:the |its )?\[\[")
-"""`20 out of 400`; other things that one is out of are claims: memory, time."""
+_OUT_OF = lazy.compile(r"(?i)\]\](?: [a-z]+){0,2} out of (?:the |its )?\[\[")
+"""`20 out of 400`; other things that one is, or runs, out of are claims: memory, time."""
 _NOT_SO = lazy.compile(r"(?i)\bnot [a-z]+")
 """What a description denies: that there is none of it says that there is nothing else."""
 _EXCEPTION = lazy.compile(r"[\w.]+(?:Error|Exception|Interrupt|Exit|Warning)")

@@ -46,6 +46,8 @@ _DERIVED = lazy.compile(r"(?i)\b(?:derived|highest|steps?|srun)\b")
 _LASTED = lazy.compile(
     r"(?i)\b(?:took|takes|taken|lasted|lasts|needed|needs|waited|ran|runs)(?: (?:for|about|only|some))* $|\b(?:every|in|after|within|during|for) $"
 )
+_OF_CARDS, _CARDS = lazy.compile(r"(?:gpu|node|core|cpu)_(?:hours|seconds)"), lazy.compile(r"(?i) ?(?:GPU|card|of GPU)")
+"""Hours of several that ran beside each other are no span; and what is said behind where they are told as what they are."""
 _REACHED = lazy.compile(
     r"(?i)^ (?:was|were|had been|has been|is) (?:finally |at last )?(?:reached|done|passed|made|completed|finished|run|attained)\b"
 )
@@ -166,6 +168,8 @@ def _signal(cell: CellValue, ahead: str, behind: str, ledger: Ledger) -> str:
 def _spent(cell: CellValue, ahead: str, behind: str, ledger: Ledger) -> str:
     """A rate told as a span, a plan as what was reached, and what passed as what was allowed."""
     if "/" in unit_of(cell) and (found := _LASTED.search(ahead)):
+        return found[0].strip()
+    if _OF_CARDS.search(cell.column) and not _CARDS.match(behind) and (found := _LASTED.search(ahead)):
         return found[0].strip()
     if _PASSED.search(cell.column) and "limit" not in cell.column and (found := _ALLOWED.search(ahead)):
         return found[0].strip()

@@ -58,6 +58,7 @@ def order(a: CellValue, b: CellValue, ledger: Ledger, *, ends: bool = False) -> 
     names = [c.name for c in ledger.get(a.id).columns]
     times = sorted((n for n in names if TS.fullmatch(n)), key=lambda n: bool(_OF_END.search(n)) != ends)
     listed = held(ledger, a, "kind") == held(ledger, b, "kind") == _LISTED
+    listed = listed or held(ledger, a, "source") == held(ledger, b, "source") == "launcher"
     if held(ledger, a, "file") == held(ledger, b, "file") and not listed:
         times += [n for n in _PLACES if n in names]
     level: int | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, clauses, held, job_of
+from store import lazy
 
 
 def of_others(found: list[Clause], ledger: Ledger) -> str:
@@ -29,6 +30,29 @@ def of_others(found: list[Clause], ledger: Ledger) -> str:
         return ""
     a, b = list({**told, **asked}.values())[:2]
     return f"[[{a.ref}]] and [[{b.ref}]] do not belong together: they are of different jobs. Cite the id of each job beside its cells"
+
+
+_THE_JOB = lazy.compile(
+    r"(?i)\b(?P<w>(?:the|this) (?:job|run|training)(?:['’]s)?)\b(?! (?:that|which|whose|with|of|named|called|in|on|before|after|above|below)\b)"
+)
+
+
+def of_no_name(found: list[Clause], ledger: Ledger) -> str:
+    """Why what is told is of a job that nothing names: one beside that which was asked about, or one of many told as "the job"; "" elsewhere."""
+    cells = [c for clause in found for g in clause.groups for c in g.cells]
+    named = {str(c.value) for c in cells if c.column == "job_id"}
+    for clause in found:
+        the = _THE_JOB.search(clause.own)
+        for cell in (c for g in clause.groups for c in g.cells):
+            job, evidence = held(ledger, cell, "job_id"), ledger.get(cell.id)
+            if job is None or str(job) in named:
+                continue
+            names = {c.name for c in evidence.columns}
+            other = "same_job" in names and evidence.value("same_job", cell.row) is False
+            many = the and len({evidence.value("job_id", r) for r in range(len(evidence.rows))}) > 1
+            if other or (many and evidence.params.get("job_id") is None):
+                return f"[[{cell.ref}]] is of job {job}, and nothing beside it says so: cite the id of its job"
+    return ""
 
 
 def of_other_than(text: str, ledger: Ledger, job: str) -> str:
