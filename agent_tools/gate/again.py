@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, held, job_of, size
 from agent_tools.gate.courses import courses
+from agent_tools.gate.jobs import counted
 from agent_tools.gate.order import TS, is_time
 from agent_tools.gate.tallies import tallied
 from agent_tools.gate.vocabulary import MEANS
@@ -43,7 +44,7 @@ _LIVES = frozenset({"job_attempts", "job_overview", "find_jobs"})
 
 def again(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
     """Where in a clause such words, and those of where a figure went and of how many a tally counts, stand that the rows bear out."""
-    if tally := list(tallied(clause, ledger)):
+    if tally := [*tallied(clause, ledger), *counted(clause, ledger)]:
         return tally
     if _DENIED.search(clause.own.replace("no longer", "").replace("No longer", "")):
         return []

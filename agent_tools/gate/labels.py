@@ -47,6 +47,7 @@ _RUNNING = lazy.compile(
     r"(?i)\b(?:is|are) (?:\w+ )?(?:running|waiting|queued|pending|(?:on |within |in )(?:its|their|the) run)\b|\bstill (?:runs?|running|goes)\b"
     r"|\b(?:is|are) still (?:allocated|assigned|reserved|held|busy|in use|occupied|blocked)\b|\b(?:is|are) (?:\w+ )?on (?:the |its )?(?:nodes?|hosts?|machines?)\b|\bholds? (?:the )?job \*"
 )
+_WAITS = lazy.compile(r"(?i)\b(?:waiting|queued|pending)\b")
 _OVER = {"COMPLETED", *FAILED_STATES}
 """States in which nothing runs any more."""
 _WAITING = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT"}
@@ -358,7 +359,8 @@ def _goes_on(cell: CellValue, ahead: str, behind: str, ledger: Ledger) -> str:
         return found[0].strip()
     states = {v for n in ("state", "end_ts") if (v := held(ledger, cell, n)) is not None}
     waits = held(ledger, cell, "state") in _WAITING
-    if (waits or states & _OVER) and (found := _RUNNING.search(f"{own}*{behind}")):
+    found = _RUNNING.search(f"{own}*{behind}") if waits or states & _OVER else None
+    if found and not (_WAITS.search(found[0]) and "PENDING" in states):
         return found[0]
     waits = waits and held(ledger, cell, "start_ts") is None  # one that was sent back has run before
     if waits and re.match(r"gpus|cpus|node|memory", cell.column) and (found := _HOLDS.search(ahead)):

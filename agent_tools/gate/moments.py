@@ -6,10 +6,10 @@ A time has to be named by a word of its column, its description, its query or, w
 from __future__ import annotations
 
 from agent_tools.evidence import CellValue, Evidence, Ledger
-from agent_tools.gate.clauses import Clause, Group, clauses
+from agent_tools.gate.clauses import Clause, Group, clauses, held
 from agent_tools.gate.machines import ENDINGS
 from agent_tools.gate.order import is_time
-from agent_tools.gate.vocabulary import ALSO_SAID, word_set
+from agent_tools.gate.vocabulary import ALSO_SAID, MEANS, word_set
 from agent_tools.gate.words import stem, stems
 from store import lazy
 
@@ -33,6 +33,10 @@ _ALSO: dict[str, str] = {
 _END_OF_ONE = lazy.compile(r"\b(?:end|begin|start)\w* of the (?:first|last)\b")
 """In a description: that of one of many within, and not of what the row is about."""
 _WORD = lazy.compile(r"[^\W\d_]+")
+_EDGE_OF_MANY = lazy.compile(
+    r"(?i)\b(?:first|earliest|last|latest|newest|oldest|most recent|from|since|between|until|to|start\w*|beg[aiu]n\w*)\b"
+)
+"""Of which of many a time is, or that it is that of a start."""
 _BARE = word_set(
     """at on in by the a an and or of it is was were time utc then also after before later next while another other that its
     job jobs run attempt attempts rank ranks node nodes gpu gpus process step"""
@@ -80,6 +84,11 @@ def _told(cell: CellValue, group: Group, own: str, begin: int, end: int, clause:
     about = _own_time(cell, evidence)
     if about and any(c.column not in ("node", "job_id", "rank", "user") for c in same):
         return True
+    if cell.column in ("first_ts", "last_ts") and isinstance(many := held(ledger, cell, "attempts"), int):
+        if many == 1 and cell.column == "last_ts" and _ended_so(cell, own, ledger):
+            return True  # the latest end of one attempt is its end
+        if not _EDGE_OF_MANY.search(own[max(begin - 24, 0) : end]):
+            return False  # one time told of several, or a start told as an end
     if "end" in cell.column.split("_") and any(c.column in ENDINGS for c in same):
         return True
     said = _words(ahead) or _words(own[group.end : end])
@@ -93,6 +102,12 @@ def _told(cell: CellValue, group: Group, own: str, begin: int, end: int, clause:
     elif "end" in parts:
         known |= _of_row(evidence, cell.row, only=("state",))
     return any(w in known or stem(w) in known for w in said)
+
+
+def _ended_so(cell: CellValue, own: str, ledger: Ledger) -> bool:
+    """Whether a clause says how the jobs of a summary's row ended."""
+    state = str(held(ledger, cell, "state"))
+    return state not in ("RUNNING", "PENDING") and not _words(own).isdisjoint(MEANS.get(state, "").split())
 
 
 def _own_time(cell: CellValue, evidence: Evidence) -> bool:

@@ -21,7 +21,7 @@ from agent_tools.gate.english import english
 from agent_tools.gate.grounds import Grounds
 from agent_tools.gate.labels import mislabelled
 from agent_tools.gate.naming import unnamed
-from agent_tools.gate.quantities import borne_out
+from agent_tools.gate.quantities import borne_out, without
 from agent_tools.gate.rest import of_another
 from agent_tools.gate.vocabulary import MEANS
 from agent_tools.questions.meanings import known
@@ -225,27 +225,34 @@ def _surroundings(done: Checked, mark: Mark, cell: CellValue, previous: tuple[Ma
 
 def _label(done: Checked, mark: Mark, cell: CellValue, grounds: Grounds) -> None:
     """A number under another number's name is a false claim, however true the number: `exit code [[E1.restarts]]`."""
-    ahead = _LABEL_AHEAD.search(done.text[: mark.start])
-    behind = _LABEL_BEHIND.match(done.text, mark.end)
+    other = _other_name(done.text, mark, cell, grounds)
+    if other and (borne := borne_out(done.text, grounds.ledger)):
+        other = _other_name(without(done.text, borne), mark, cell, grounds)  # what the rows bear out names nothing else
+    if other:
+        done.problems.append(
+            f"[[{mark.ref}]] is {cell.column}{f' ({cell.doc})' if cell.doc else ''}, but the words beside it name "
+            f"{other}: cite the cell of that name, or name this one"
+        )
+
+
+def _other_name(text: str, mark: Mark, cell: CellValue, grounds: Grounds) -> str:
+    ahead = _LABEL_AHEAD.search(text[: mark.start])
+    behind = _LABEL_BEHIND.match(text, mark.end)
     before = ahead[1].split() if ahead else []
     said = len(before)
     while before and before[-1].lower() in _COPULA:
         before.pop()
     if said > len(before) and (before[-2:-1] == ["to"] or before[-3:-1] == ["at", "the"]):
         before = []  # "the first rank to end was ...": a verb, and no measure's name
-    if len(before) == 1 and before[0].endswith("ed") and ahead and done.text[: ahead.start(1)].endswith("]] "):
+    if len(before) == 1 and before[0].endswith("ed") and ahead and text[: ahead.start(1)].endswith("]] "):
         before = []  # "GPU [[...]] used [[...]]"
-    if done_to(cell, done.text[: mark.start], done.text[mark.end :]):
+    if done_to(cell, text[: mark.start], text[mark.end :]):
         before = []  # "restarted the job [[...]] times"
     after = behind[1].split() if behind else []
     phrases = [before[-n:] for n in (3, 2, 1) if len(before) >= n] + [after[:n] for n in (3, 2, 1) if len(after) >= n]
     meant = MEANS.get(str(held(grounds.ledger, cell, "state")), "").split()  # "* jobs failed" of the failed ones
     phrases = [p for p in phrases if not {w.lower() for w in p} <= {*meant}]
-    if other := grounds.mislabelled(cell, phrases):
-        done.problems.append(
-            f"[[{mark.ref}]] is {cell.column}{f' ({cell.doc})' if cell.doc else ''}, but the words beside it name "
-            f"{other}: cite the cell of that name, or name this one"
-        )
+    return grounds.mislabelled(cell, phrases)
 
 
 def _unit(done: Checked, mark: Mark, grounds: Grounds) -> None:

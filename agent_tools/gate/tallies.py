@@ -7,7 +7,7 @@ Every job of user [[E8:4.value]] completed.                none of its jobs fail
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, held
@@ -27,15 +27,30 @@ _NONE = lazy.compile(
 _EVERY = lazy.compile(
     rf"(?i)^\W*(?P<n>every|each|all|all the|all of the) jobs? {_OF} (?P<v>completed|failed|(?:was|were) (?:cancelled|canceled|sent back))\W*$"
 )
+_TAIL = rf"(?:\W* \(?{HOLE}+(?: (?:out )?of {HOLE}+)?\)?)?\W*$"
+_NONE_OF = lazy.compile(
+    rf"(?i)^\W*(?:none of {HOLE}+['’]s jobs|(?P<n>no) jobs? {_OF}) (?P<v>failed|(?:was|were) (?:cancelled|canceled|sent back)){_TAIL}"
+)
+_ALL_OF = lazy.compile(
+    rf"(?i)^\W*(?:all|every one|each) (?:of )?{HOLE}+['’]s jobs (?P<v>completed|failed|(?:was|were) (?:cancelled|canceled|sent back)){_TAIL}"
+)
+_RUNS = lazy.compile(
+    rf"(?i)^\W*(?:(?:the )?users? )?{HOLE}+['’]s (?:only |one )?job is (?:still )?(?P<v>running)\W*$|^\W*the (?:only |one )?job {_OF} is (?:still )?(?P<w>running)\W*$"
+)
 _NOT_DONE = ("failed", "cancelled", "sent_back", "running")
 
 
 def tallied(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """Where a clause says of the jobs of those it names how many ended so, as the rows of a tally have it."""
-    cells = [c for g in clause.groups for c in g.cells]
-    if not cells or any(c.column != "value" or ledger.get(c.id).query != "fleet_tally" for c in cells):
+    every_cell = [c for g in clause.groups for c in g.cells]
+    cells = [c for c in every_cell if c.column == "value"]
+    if not cells or any(ledger.get(c.id).query != "fleet_tally" for c in every_cell):
         return
     own = clause.own
+    if len(cells) == 1:
+        yield from _of_one(clause, cells[0], [c for c in every_cell if c not in cells], ledger)
+    if len(cells) != len(every_cell):
+        return
     m = _COUNT.match(own) or _NONE.match(own) or _EVERY.match(own)
     if m is None:
         return
@@ -53,6 +68,31 @@ def _so(cell: CellValue, verb: str, number: int | None, ledger: Ledger) -> bool:
     if any(not isinstance(v, int) or not ledger.is_shown(cell.id, cell.row, n) for n, v in counts.items()):
         return False
     jobs = counts["jobs"]
+    if held(ledger, cell, "attempts") != jobs and number != 0:
+        return False  # they count attempts, and a job with two may have failed twice
     if verb == "completed":
         return jobs != 0 and not any(counts[n] for n in _NOT_DONE)
     return counts.get(verb) == (jobs if number is None else number) and (number is not None or jobs != 0)
+
+
+def _of_one(clause: Clause, cell: CellValue, figures: Sequence[CellValue], ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`None of *'s jobs failed`, `all of *'s jobs failed: * of *`, `*'s job is still running`: by the row of that one, with its own figures."""
+    own = clause.own
+    none, every, runs = _NONE_OF.match(own), _ALL_OF.match(own), _RUNS.match(own)
+    m = none or every or runs
+    if m is None:
+        return
+    said = m["v"] or m.groupdict().get("w") or ""
+    verb = said.lower().removeprefix("was ").removeprefix("were ").replace("canceled", "cancelled").replace(" ", "_")
+    if any((c.id, c.row) != (cell.id, cell.row) or c.column not in (verb, "jobs") for c in figures):
+        return
+    if [c.column for c in figures] not in ([], [verb], [verb, "jobs"]):
+        return
+    number = 0 if none else None
+    if runs and held(ledger, cell, "jobs") != 1:
+        return
+    if _so(cell, verb, number, ledger):
+        edge = min((g.start for g in clause.groups if g.cells[0] is not cell), default=len(own))
+        at = next(g for g in clause.groups if g.cells[0] is cell)
+        yield 0, at.start
+        yield at.end, edge
