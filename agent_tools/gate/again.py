@@ -180,5 +180,20 @@ def _by_owner(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
 def _by_launcher(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """`the launcher sent *`: all that is cited is of rows in which it says that it sends a closing signal."""
     cells = [c for g in clause.groups for c in g.cells]
-    if cells and all(held(ledger, c, "name") == "closing_signal" for c in cells):
+    if cells and all(held(ledger, c, "name") == "closing_signal" or _was_sent(c, ledger) for c in cells):
         yield from (m.span("w" if m["w"] else "v") for m in _SENT.finditer(clause.own))
+
+
+def _was_sent(cell: CellValue, ledger: Ledger) -> bool:
+    """Whether a row of ranks that a signal ended is of those to which the launcher says that it sends that one: as many processes, its own among them."""
+    if held(ledger, cell, "source") != "launcher":
+        return False
+    job, signal = job_of(ledger, cell), held(ledger, cell, "signal")
+    sent = {
+        row["pid"]
+        for e in ledger.all()
+        if e.query == "launcher_failures" and str(e.params.get("job_id")) == job
+        for row in e.dicts()
+        if row["name"] == "closing_signal" and row["signal"] == signal
+    }
+    return held(ledger, cell, "pid") in sent and len(sent) == held(ledger, cell, "ranks")

@@ -18,6 +18,7 @@ from agent_tools.formats import unit_of
 from agent_tools.gate.clauses import SUBJECTS, Clause, size
 from agent_tools.gate.grounds import NUMBER_WORDS
 from agent_tools.gate.scope import held_by_job, whole
+from agent_tools.gate.several import several
 from agent_tools.gate.words import singular, stems
 from agent_tools.references import HOLE
 from store import lazy
@@ -78,6 +79,7 @@ def extended(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> list[t
     return [
         *_every(clause, ledger),
         *_others(clause, before, ledger),
+        *several(clause, before, ledger),
         *_than_any(clause, ledger),
         *never_above(clause),
         *_well_within(clause),

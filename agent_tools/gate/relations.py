@@ -16,6 +16,7 @@ from agent_tools.gate.clauses import SUBJECTS, Clause, Group, held, kind, size
 from agent_tools.gate.extent import others_of
 from agent_tools.gate.machines import of_machine
 from agent_tools.gate.order import is_time, order
+from agent_tools.gate.several import several
 from agent_tools.references import HOLE
 from store import lazy
 from store.result import Cell
@@ -119,6 +120,8 @@ def orphaned(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> str:
     `Ranks A and B. Signals: [[of rank C]]`: a reader takes the signals for those of A and B.
     """
     if any(g.subject or g.column.startswith("all_") for g in clause.groups) or others_of(clause, before, ledger):
+        return ""
+    if any(several(clause, before, ledger)):
         return ""
     for group in clause.groups:
         for cell in group.cells:

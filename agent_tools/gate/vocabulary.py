@@ -49,6 +49,8 @@ ALSO_SAID: dict[str, str] = {
     "preempted": "preemption evicted eviction",
     "requeued": "requeue",
     "kernel-oom": "killer",
+    "SIGTERM": "terminated",
+    "SIGSEGV": "segmentation fault segfault",
 }
 """What words of the product's own rows are told in besides."""
 
