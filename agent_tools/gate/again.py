@@ -30,7 +30,7 @@ _BY = lazy.compile(
 """Who did it: of that a row of an attempt says nothing."""
 _DENIED = lazy.compile(r"(?i)\b(?:no|not|never|none|neither|nor|without|cannot)\b|n['’]t\b")
 _OTHER_JOB = lazy.compile(
-    r"(?i)\b(?:an?|the|one|its|another) (?P<w>(?P<early>earlier|previous)|later|subsequent) (?:job|run)\b(?! of (?:this|the same) job)"
+    r"(?i)\b(?P<an>another) (?:job|run)(?! of (?:this|the same) job)|\b(?:an?|the|one|its|another) (?P<w>(?P<early>earlier|previous)|(?P<late>later|subsequent)|(?P<long>longer)|(?P<short>shorter)|other) (?:job|run)\b(?! of (?:this|the same) job)"
 )
 _NO_LONGER = lazy.compile(r"(?i)\b(?:is|are|was) (?P<w>no longer) (?:in (?:the )?state )?(?P<s>[a-z]+)\b")
 _OWNER = lazy.compile(r"(?i)\bcancell?ed by (?:its|the job's) (?P<w>own) (?:user|owner)\b")
@@ -129,12 +129,23 @@ def _other_jobs(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
             rows = range(len(evidence.rows))
             own = [_start(evidence.value("start_ts", r)) for r in rows if evidence.value("same_job", r) is True]
             start = _start(evidence.value("start_ts", cell.row))
+            if m["long"] or m["short"]:
+                lives = [size(evidence.value("elapsed_s", r)) for r in rows if evidence.value("same_job", r) is True]
+                life = size(evidence.value("elapsed_s", cell.row))
+                known = [v for v in lives if isinstance(v, float)]
+                if not isinstance(life, float) or not known or len(known) != len(lives):
+                    return
+                if not (life > max(known) if m["long"] else life < min(known)):
+                    return
+                continue
+            if not (m["early"] or m["late"]):
+                continue
             if not own or not start or not all(own):
                 return
             if not (start < min(own) if m["early"] else start > max(own)):
                 return
         if behind:
-            yield m.span("w")
+            yield m.span("an" if m["an"] else "w")
 
 
 def _alike(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:

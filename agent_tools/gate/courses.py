@@ -9,12 +9,13 @@ To fall to somebody is to be lost to him, and states a cause; a measure that fal
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import unit_of
-from agent_tools.gate.clauses import Clause, held, size
+from agent_tools.gate.clauses import Clause, Group, held, size
+from agent_tools.gate.multiples import alike
 from agent_tools.gate.order import order
 from agent_tools.references import HOLE
 from store import lazy
@@ -44,6 +45,16 @@ _AGAINST = lazy.compile(
 _GOING = lazy.compile(
     r"(?i)\b(?:was|were|a) (?:still )?(?P<w>(?P<down>falling|dropping|decreasing|sinking)|rising|growing|climbing|increasing)\b"
 )
+_THEN = lazy.compile(
+    rf"(?i)\b(?:and|but),? (?:then )?(?P<w>(?P<down>{_DOWN})|{_UP}) (?:back )?(?:up |down )?to (?={HOLE})"
+)
+_STILL = lazy.compile(
+    rf"(?i)\b{_MEASURE}\b[^,;:.{HOLE}]{{0,24}}?\b(?:was|were) still (?P<w>(?P<down>falling|dropping|decreasing)|rising|growing|climbing|increasing),? to (?={HOLE})"
+)
+_HARDLY = lazy.compile(
+    rf"(?i)\b{_MEASURE}\b[^,;:.{HOLE}]{{0,24}}?\b(?P<a>barely|hardly|scarcely) (?P<b>moved|changed|fell|improved)\b\W*(?:from )?(?={HOLE}+ to {HOLE}+\W*$)"
+)
+_LITTLE = 0.01
 _ALL_THE_WAY = lazy.compile(r"(?i)\b(?:end|throughout|always|all|whole|entire|every|over)\b")
 """More than the rows that are cited."""
 _PLACE = lazy.compile(r"(?:^|_)(?:step|epoch|line|line_no|bin)(?:_|$)")
@@ -69,7 +80,67 @@ def courses(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
         value = size(cell.value)
         if isinstance(begin, float) and isinstance(value, float) and (value < begin if m["down"] else value > begin):
             found.append(m.span("w"))
-    return [*found, *_steadily(clause, ledger)]
+    for m in _THEN.finditer(own):
+        at = next((i for i, g in enumerate(clause.groups) if g.start == m.end()), None)
+        cell = clause.groups[at].cells[0] if at is not None and len(clause.groups[at].cells) == 1 else None
+        best = _from_best(cell, clause.groups[:at], bool(m["down"])) if cell is not None else None
+        value = size(cell.value) if cell is not None else None
+        if best is not None and isinstance(value, float) and (value < best if m["down"] else value > best):
+            found.append(m.span("w"))
+    return [*found, *_steadily(clause, ledger), *_hardly(clause), *_to_the_last(clause, ledger)]
+
+
+def turned(clause: Clause) -> str:
+    """Why a figure did not go from the one before it as a clause says (`reached *, and then fell to *`); "" where it did."""
+    for m in _THEN.finditer(clause.own):
+        at = next((i for i, g in enumerate(clause.groups) if g.start == m.end()), None)
+        cell = clause.groups[at].cells[0] if at is not None and len(clause.groups[at].cells) == 1 else None
+        ahead = [c for g in clause.groups[:at] for c in g.cells]
+        before = [
+            c
+            for c in ahead
+            if cell and (c.id, c.row) == (cell.id, cell.row) and alike(c, cell) and c.column != cell.column
+        ]
+        x, y = (size(before[-1].value), size(cell.value)) if before and cell else (None, None)
+        if cell and isinstance(x, float) and isinstance(y, float) and (y > x if m["down"] else y < x):
+            return f"{m['w']!r} is not what [[{before[-1].ref}]] and [[{cell.ref}]] show: turn it round, or leave the direction out"
+    return ""
+
+
+def _from_best(cell: CellValue, ahead: Sequence[Group], down: bool) -> float | None:
+    """Where `reached its best value, *, and then climbed to *` comes from: the best of the same measure and row; None elsewhere."""
+    which = _WHICH.match(cell.column)
+    if which is None or which["e"] not in ("last", "end"):
+        return None
+    names = [f"{e}_{which['what']}" for e in (("highest", "max") if down else ("best", "lowest", "min"))]
+    own = [c for g in ahead for c in g.cells if c.column in names and (c.id, c.row) == (cell.id, cell.row)]
+    value = size(own[-1].value) if own else None
+    return value if isinstance(value, float) else None
+
+
+def _hardly(clause: Clause) -> Iterator[tuple[int, int]]:
+    """`barely moved: from * to *`: by less than a hundredth."""
+    m = _HARDLY.search(clause.own)
+    ends = [g.cells[0] for g in clause.groups if m and g.start >= m.end() and len(g.cells) == 1]
+    if m is None or len(ends) != 2 or not alike(*ends) or (ends[0].id, ends[0].row) != (ends[1].id, ends[1].row):
+        return
+    x, y = (size(c.value) for c in ends)
+    if isinstance(x, float) and isinstance(y, float) and abs(x - y) < _LITTLE * max(abs(x), abs(y)):
+        yield m.span("a")
+        yield m.span("b")
+
+
+def _to_the_last(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`was still falling, to * at the last report`: the last is the lowest of all, and lower than the first."""
+    for m in _STILL.finditer(clause.own):
+        cell = next((g.cells[0] for g in clause.groups if g.start == m.end() and len(g.cells) == 1), None)
+        which = _WHICH.match(cell.column) if cell else None
+        if cell is None or which is None or which["e"] != "last" or any(held(ledger, cell, n) for n in _SPOILT):
+            continue
+        best, first = (held(ledger, cell, f"{n}_{which['what']}") for n in ("min" if m["down"] else "max", "first"))
+        x, y = size(best), size(first)
+        if isinstance(x, float) and x == size(cell.value) and isinstance(y, float) and (x < y if m["down"] else x > y):
+            yield m.span("w")
 
 
 def _steadily(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:

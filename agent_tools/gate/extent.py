@@ -17,6 +17,7 @@ from agent_tools.evidence import FOUND, Evidence, Ledger
 from agent_tools.formats import unit_of
 from agent_tools.gate.clauses import SUBJECTS, Clause, size
 from agent_tools.gate.grounds import NUMBER_WORDS
+from agent_tools.gate.likeness import likened
 from agent_tools.gate.scope import held_by_job, whole
 from agent_tools.gate.several import several
 from agent_tools.gate.words import singular, stems
@@ -35,7 +36,7 @@ _OF: dict[str, tuple[tuple[str, ...], str]] = {
 _EVERY = lazy.compile(
     rf"(?i)\b(?P<w>each|every|both|all)(?: of)?(?: the| its| these)? (?:(?P<n>{HOLE}+) )?{_NOUN}(?!['’])"
 )
-_EACH_TOO = lazy.compile(r"(?i) (?P<w>each)(?=\W*$|[,;(])")
+_EACH_TOO = lazy.compile(r"(?i),? (?P<w>each)(?=\W*$|[,;(]| (?:after|at|in|on|with|for|by)\b)")
 _NUMBERS = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n), key=len, reverse=True))
 _OTHERS = lazy.compile(
     rf"(?i)\b(?P<w>(?:all |every |each )?(?:of )?(?:the )?(?:(?P<n>{_NUMBERS}) )?(?:others?|remaining)(?: (?P<k>{_NUMBERS}))?\b)(?: (?P<noun>ranks?|process(?:es)?|nodes?|gpus?|cards?)\b)?"
@@ -80,6 +81,7 @@ def extended(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> list[t
         *_every(clause, ledger),
         *_others(clause, before, ledger),
         *several(clause, before, ledger),
+        *likened(clause, ledger),
         *_than_any(clause, ledger),
         *never_above(clause),
         *_well_within(clause),

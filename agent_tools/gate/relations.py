@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import SUBJECTS, Clause, Group, held, kind, size
 from agent_tools.gate.extent import others_of
+from agent_tools.gate.likeness import as_many
 from agent_tools.gate.machines import of_machine
 from agent_tools.gate.order import is_time, order
 from agent_tools.gate.several import several
@@ -76,6 +77,8 @@ _GETS = lazy.compile(r"(?i)^\W{0,2} ?(?:(?:has |had )?(?:got|gets|received|took)
 def related(clause: Clause, ledger: Ledger) -> str:
     """Why two of a kind do not stand to each other as a clause says; "" where they do, or it says nothing of the sort."""
     own = clause.own
+    if any(as_many(clause, ledger)):
+        return ""
     seen: dict[str, Group] = {}
     for group in clause.groups:
         if not (group.subject or _NAMES_ONE.search(own[: group.start])):

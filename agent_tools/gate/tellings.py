@@ -15,6 +15,7 @@ from itertools import pairwise
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import unit_of
 from agent_tools.gate.clauses import SUBJECTS, Clause, Group, held
+from agent_tools.gate.courses import turned
 from agent_tools.gate.order import at_end
 from agent_tools.gate.scope import held_by_job
 from agent_tools.gate.words import stem, stems
@@ -109,7 +110,7 @@ def mistold(clause: Clause, ledger: Ledger) -> str:
                 if wrong:
                     about = f" ({cell.doc})" if cell.doc else ""
                     return f"[[{cell.ref}]] is {cell.column}{about}, and the words beside it say {wrong!r}: say what it holds, or cite the cell of that"
-    return _of_counter(clause, ledger) or _of_every(clause, ledger) or _of_fleet(clause, ledger)
+    return turned(clause) or _of_counter(clause, ledger) or _of_every(clause, ledger) or _of_fleet(clause, ledger)
 
 
 def _pieces(clause: Clause) -> list[tuple[str, list[Group]]]:

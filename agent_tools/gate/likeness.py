@@ -1,0 +1,157 @@
+"""Is one as the other, or as it was? What is told to be level, or nearly so, is held against both figures, or against every row.
+
+Both ranks made about the same number of launches: [[E6.launches]] and [[E6:1.launches]].      within a twentieth
+As many collectives completed on rank [[E6.rank]] as on rank [[E6:1.rank]]: [[E6.completed]].  both rows have that number
+The learning rate stayed at [[E7.learning_rate]].                                              every row has it
+The loss ended at [[E7.last_loss]], close to its lowest value of [[E7.min_loss]].
+An earlier job of that name, [[E9:1.job_id]], failed too.                                       so did the job that was asked about
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.formats import unit_of
+from agent_tools.gate.clauses import SUBJECTS, Clause, held, size
+from agent_tools.gate.scope import whole
+from agent_tools.gate.words import spoken_of, stems
+from agent_tools.references import HOLE
+from store import lazy
+
+_ABOUT = lazy.compile(
+    rf"(?i)\b(?P<w>(?:(?P<h>about|roughly|nearly|almost) )?(?:the same|equal)) (?P<noun>number|count|amount|share|time|loss|temperature|memory|speed)s?\b[^{HOLE}.;]*(?P<a>{HOLE})"
+)
+_AS_MANY = lazy.compile(
+    rf"(?i)^\W*(?P<w>as many) (?P<what>[a-z ]+?) (?:on|by|in|from|of) (?:the )?(?P<n>rank|node|gpu|process|attempt) (?P<a>{HOLE}+) (?P<as>as) (?:on|by|in|from|of) (?:the )?(?P=n) (?P<b>{HOLE}+)[,:( ]+(?P<x>{HOLE}+)(?P<each> each)?[).]*$"
+)
+_STAYED = lazy.compile(rf"(?i)\b(?P<w>stayed|remained|was (?:always|constantly)|was constant) (?P<at>at )?(?={HOLE})")
+_CLOSE = lazy.compile(
+    rf"(?i),? (?P<w>(?:very )?close to|near) (?:its|the) (?:(?:lowest|highest|best|first|last|peak|mean|median) )?(?:value|loss|figure|one)?(?: of)? ?(?={HOLE})"
+)
+_TOO = lazy.compile(
+    r"(?i)\b(?P<v>failed|completed|timed out|(?:was|were) (?:cancelled|canceled|preempted))[^.;:,]{0,3}(?P<w>,? (?:too|as well))\b(?=\W*$|,)"
+)
+_ENDED_TOO = lazy.compile(rf"(?i)\b(?:ended|went) (?:as )?(?P<s>{HOLE}+)(?P<w>,? (?:too|as well))\b(?=\W*$|,)")
+_DENIED = lazy.compile(r"(?i)\b(?:no|not|never|none|neither|nor|without|cannot|but|except)\b|n['’]t\b")
+_BAD = frozenset({"FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT", "BOOT_FAIL", "DEADLINE", "LAUNCH_FAILED"})
+_STATES = {
+    "failed": _BAD,
+    "completed": frozenset({"COMPLETED"}),
+    "timed out": frozenset({"TIMEOUT"}),
+    "preempted": frozenset({"PREEMPTED"}),
+}
+_SLACK = 0.05
+_EDGES = (
+    "first_",
+    "last_",
+    "start_",
+    "end_",
+    "min_",
+    "max_",
+    "best_",
+    "lowest_",
+    "highest_",
+    "peak_",
+    "mean_",
+    "median_",
+)
+
+
+def likened(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """Where in a clause such words stand that the figures beside them, or all rows, bear out."""
+    if _DENIED.search(clause.own):
+        return
+    yield from _about(clause)
+    yield from as_many(clause, ledger)
+    yield from _stayed(clause, ledger)
+    yield from _close(clause)
+    yield from _too(clause, ledger)
+
+
+def _about(clause: Clause) -> Iterator[tuple[int, int]]:
+    """`about the same number of launches: * and *`: figures of one column of two rows, and nothing else."""
+    m = _ABOUT.search(clause.own)
+    cells = [c for g in clause.groups if m and g.start >= m.start("a") for c in g.cells]
+    values = [v for c in cells if isinstance(v := size(c.value), float)]
+    if m is None or len(values) != len(cells) or len(cells) < 2 or len({(c.id, c.column) for c in cells}) != 1:
+        return
+    if cells[0].column in SUBJECTS or len({c.row for c in cells}) != len(cells):
+        return
+    low, high = min(values), max(values)
+    if low == high or (m["h"] and high - low <= _SLACK * abs(high)):
+        yield m.span("w")
+
+
+def as_many(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`as many ... on rank * as on rank *: *`: the rows of both have that figure."""
+    m = _AS_MANY.match(clause.own)
+    if m is None:
+        return
+    a, b, x = (
+        next((g.cells[0] for g in clause.groups if g.start == m.start(n) and len(g.cells) == 1), None) for n in "abx"
+    )
+    if a is None or b is None or x is None or a.column != b.column or not a.column.startswith(m["n"].lower()[:4]):
+        return
+    if len({a.id, b.id, x.id}) != 1 or x.row not in (a.row, b.row) or x.column in SUBJECTS or a.row == b.row:
+        return
+    if not any(spoken_of(w, stems(x.column)) for w in m["what"].split()):
+        return
+    if isinstance(size(x.value), float) and held(ledger, a, x.column) == held(ledger, b, x.column) == x.value:
+        yield m.start("w"), m.end("what")
+        yield m.end("what"), m.start("a")
+        yield m.end("a"), m.start("b")
+        yield from [m.span("each")] if m["each"] else []
+
+
+def _stayed(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`stayed at *`: of a curve or a series, every row of which has it."""
+    for m in _STAYED.finditer(clause.own):
+        cell = next((g.cells[0] for g in clause.groups if g.start == m.end() and len(g.cells) == 1), None)
+        if cell is None or not isinstance(size(cell.value), float):
+            continue
+        evidence = ledger.get(cell.id)
+        rows = range(len(evidence.rows))
+        series = {"first_step", "bin", "ts", "bucket_ts"} & {c.name for c in evidence.columns}
+        if (
+            series
+            and len(rows) > 2
+            and whole(evidence, ledger)
+            and all(evidence.value(cell.column, r) == cell.value for r in rows)
+        ):
+            yield m.span("w")
+
+
+def _close(clause: Clause) -> Iterator[tuple[int, int]]:
+    """`*, close to its lowest value of *`: one measure's two, within a twentieth of each other."""
+    for m in _CLOSE.finditer(clause.own):
+        other = next((g.cells[0] for g in clause.groups if g.start == m.end()), None)
+        own = next((g.cells[-1] for g in reversed(clause.groups) if g.end <= m.start()), None)
+        if own is None or other is None or (own.id, own.row) != (other.id, other.row) or unit_of(own) != unit_of(other):
+            continue
+        x, y = size(own.value), size(other.value)
+        if _of(own) == _of(other) and isinstance(x, float) and isinstance(y, float) and abs(x - y) <= _SLACK * abs(y):
+            yield m.span("w")
+
+
+def _of(cell: CellValue) -> str:
+    return next((cell.column.removeprefix(e) for e in _EDGES if cell.column.startswith(e)), "")
+
+
+def _too(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`failed too`, of another job than the one that was asked about: both ended so."""
+    m = _TOO.search(clause.own) or _ENDED_TOO.search(clause.own)
+    cells = [c for g in clause.groups for c in g.cells]
+    if m is None or len({(c.id, c.row) for c in cells}) != 1 or held(ledger, cells[0], "same_job") is not False:
+        return
+    evidence = ledger.get(cells[0].id)
+    own = [evidence.value("state", r) for r in range(len(evidence.rows)) if evidence.value("same_job", r) is True]
+    state = held(ledger, cells[0], "state")
+    said = m.groupdict().get("v")
+    meant = (
+        _STATES.get(said.lower().removeprefix("was ").removeprefix("were "), frozenset({"CANCELLED"}))
+        if said
+        else {state}
+    )
+    if own and state in meant and all(s in meant for s in own):
+        yield m.span("w")
