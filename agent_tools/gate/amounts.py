@@ -52,10 +52,21 @@ _PART_OF = lazy.compile(
 )
 """Ahead of a total of which a part is told, or which other rules hold against the rows: `* of * nodes`, `all * ranks`."""
 
+_COUNTED = ("node", "gpu", "rank", "job", "attempt", "user", "step")
+_OF_THOSE = lazy.compile(
+    rf"(?i)\b(?:out )?of (?:the |its |all )?(?:[a-z]+['’]s )?{HOLE}+ (?P<noun>nodes|gpus|ranks|jobs|attempts|users|steps)\b[^,;:.{HOLE}]*, (?:only |just )?(?P<part>{HOLE}+) (?:is|are|was|were|had|have)\b"
+)
+"""`Of * GPUs, * are free`: a part of them, and not of something else."""
+
 
 def miscounted(clause: Clause, ledger: Ledger) -> str:
     """Why a number is not how many of it a clause tells; "" where each is."""
     own = clause.own
+    for m in _OF_THOSE.finditer(own):
+        part = next(g.cells[0] for g in clause.groups if g.start == m.start("part"))
+        named = {w for w in _COUNTED if w in part.column}
+        if named and not any(m["noun"].lower().startswith(w) for w in named):
+            return f"[[{part.ref}]] is {part.column}, and what is told of are {m['noun']}: cite how many of them"
     for group in clause.groups:
         cell, ahead, behind = group.cells[-1], own[: group.start], own[group.end :]
         if not isinstance(cell.value, int) or isinstance(cell.value, bool):

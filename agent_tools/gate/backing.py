@@ -22,7 +22,7 @@ from agent_tools.gate.agreement import compares, compares_nothing, denied
 from agent_tools.gate.blame import without_blame
 from agent_tools.gate.causes import without_causes
 from agent_tools.gate.clauses import SUBJECTS, held, job_of
-from agent_tools.gate.denials import affirmed, is_absent, is_said, negated, refused
+from agent_tools.gate.denials import affirmed, denies, is_absent, is_said, negated, refused, unbegun
 from agent_tools.gate.edges import beside_edge, of_other_end, of_part, outside_of_run
 from agent_tools.gate.extremes import extremes
 from agent_tools.gate.fates import spared
@@ -89,6 +89,7 @@ _THE_CRASH = lazy.compile(
     r"(?i)\bthe crash (?:came|was|happened|struck|occurred|stands)\b(?! (?:of|by|on|in) (?:the )?(?:node|rank|gpu|host|user)\b)"
 )
 """Of a job that a finding has crashed: when it came."""
+_SHARE_OF = lazy.compile(r"(?i)\bshare of ([a-z]+ed) [a-z]+(?= (?:was|were|is) \[\[)")
 _OF_TIME = lazy.compile(r"(?i)\bout of time\b")
 _LABELLED = lazy.compile(r"(?i)\W*\b[a-z][a-z ]{0,30}\W*(?:[:=>|–—-]\W*|\n\W*|\bis\s)(?:\*(?:\W|and|or)*)+")
 """Nothing but a name under a label: `Verdict: *`."""
@@ -108,7 +109,6 @@ class Backing:
         told = [(t, "") for a in assessments if a.status in ("confirmed", "suspected") for t in assessment_facts(a)]
         self._denied = [(set(cited([t])), stems(" ".join(_bare([name, refused(t)])))) for t, name in (*out, *told)]
         self._said = [(set(cited([t])), stems(affirmed(_bare([t])[0]))) for t, _ in out]
-
         self._crashed = {
             job_of(self.ledger, c)
             for a in assessments
@@ -171,7 +171,7 @@ class Backing:
             for word in re.findall(r"\b[A-Z]{2,}(?:_[A-Z]+)*\b", _MARK.sub(" ", text))
             if word in MEANS and word not in states
         }
-        for word, negative in _own(text):
+        for word, negative in _own(_SHARE_OF.sub(lambda m: " " if spoken_of(m[1], backed) else m[0], text)):
             low = word.lower().replace("’", "'")
             if low in COMPARING or (low in ORDERING and not compares_nothing(text, self.ledger)):
                 known = compared or spoken_of(word, backed) or (negative and nothing)
@@ -185,7 +185,7 @@ class Backing:
             elif low in DENYING or low.endswith("n't"):
                 known = (absent is not None and is_absent(word, text, absent, backed)) or self._says(word, text, refs)
                 known = known or any(c.value is True and low in c.column.split("_") for c in self._cells(refs))
-                known = known or nothing
+                known = known or nothing or unbegun(word, text, self._states(refs))
             elif low == "crash" and _THE_CRASH.search(plain) and not negative:
                 known = {job_of(self.ledger, c) for c in self._cells(refs)} <= self._crashed or spoken_of(word, backed)
             elif low == "out":
@@ -279,6 +279,9 @@ class Backing:
         row = resolve(found[1], self.ledger) if (found := _ALL_STEPS.search(text)) else None
         return row is not None and held(self.ledger, row, "last_step") == row.value
 
+    def _texts(self, refs: Iterable[str]) -> list[str]:
+        return [w for c in self._cells(refs) for w in self._row(self.ledger.get(c.id), c.row, c.column)]
+
     def _states(self, refs: Iterable[str]) -> set[str]:
         """The words in capitals that the cited rows have."""
         return {
@@ -346,10 +349,11 @@ class Backing:
                 yield resolve(ref, self.ledger)
 
     def _says(self, word: str, text: str, refs: Iterable[str]) -> bool:
-        """Whether a cited column says a negation itself: "not finite"."""
+        """Whether a cited column, or the text of a row, says a negation itself: "not finite"."""
         phrase = re.search(rf"\b{re.escape(word)} [a-z]+", text)
         docs = " ".join(cell.doc for cell in self._cells(refs))
-        return phrase is not None and phrase[0].lower() in docs.lower()
+        of_column = phrase is not None and phrase[0].lower() in docs.lower()
+        return of_column or denies(word, text, self._texts(refs))
 
     def _alike(self, refs: Sequence[str], *, equal: bool, of: str = "") -> bool:
         """Whether two cited cells of one column are equal (or differ): the column that is named, else one that names no subject."""

@@ -7,9 +7,10 @@ job"). Whoever cites the same cells may deny it as well; nobody may take the wor
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from agent_tools.gate.vocabulary import GRAMMAR, NEUTRAL
-from agent_tools.gate.words import spoken_of, stems
+from agent_tools.gate.words import parts, spoken_of, stem, stems
 from store import lazy
 
 _NO = r"(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|hardly|barely|\w+n['’]t|no one)"
@@ -61,3 +62,30 @@ def is_said(word: str, plain: str) -> bool:
     """Whether a sentence says of something that it is so: `was behind`, and not `no rank was behind`."""
     said = re.finditer(rf"(?i)\b(?:was|were|is|are|been|fell|stayed) {re.escape(word)}\b", plain)
     return any(not negated(plain, m.end() - 1) for m in said)
+
+
+_RAN = frozenset(
+    {"RUNNING", "COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "PREEMPTED", "REQUEUED", "OUT_OF_MEMORY"}
+)
+_LEFT_OUT = frozenset({"be", "been", "being", "is", "was", "were", "are", "a", "an", "the", "any"})
+_ENOUGH = 3
+_BEGUN = lazy.compile(r"(?i) (?:yet |been |ever )*(?:started|begun|run|launched)\b(?! (?:out|off|low)\b)")
+
+
+def denies(word: str, text: str, said: Sequence[str]) -> bool:
+    """Whether a cited row denies it in its own text, in the same words behind one another: `DependencyNeverSatisfied`, `No space left on device`."""
+    for m in re.finditer(rf"(?i)\b{re.escape(word)}\b((?: [a-z'-]+)+)", text):
+        asked = [stem(w) for w in m[1].split() if w.lower() not in _LEFT_OUT][:_ENOUGH]
+        wanted = [stem(word), *asked]
+        rows = [
+            [stem(p) for w in re.findall(r"[^\W\d]+", t) for p in parts(w) if p.lower() not in _LEFT_OUT] for t in said
+        ]
+        if asked and any(row[i : i + len(wanted)] == wanted for row in rows for i in range(len(row))):
+            return True
+    return False
+
+
+def unbegun(word: str, text: str, states: set[str]) -> bool:
+    """Whether what is told not to have started is a job that waits, and of no other state is anything cited."""
+    found = [m.end() for m in re.finditer(rf"(?i)\b(?:has|had|was) {re.escape(word)}\b", text)]
+    return bool(found) and "PENDING" in states and all(_BEGUN.match(text, at) for at in found) and not states & _RAN

@@ -69,6 +69,9 @@ _EVERY_OF = lazy.compile(
     rf"(?i)^\W*(?P<w>every|each|all)\b (?P<what>[^{HOLE}:;(]*)(?::|\() ?{HOLE}+ (?:out )?of (?:the |its |all )?{HOLE}+\W*$"
 )
 _ONLY_ONE = lazy.compile(rf"(?i)^\W*(?P<w>only) one (?P<noun>node|job|gpu|card|user)\b[^{HOLE},;:]*[,:] (?={HOLE})")
+_PAST = lazy.compile(
+    r"(?i)\b(?:the|its) (?:time )?limit (?:was|had been) (?P<w>exceeded|overrun|passed)\b|\b(?P<v>exceeded|overran|passed) (?:the|its) (?:time )?limit\b"
+)
 _UP_TO = lazy.compile(rf"(?i)\bup to (?={HOLE})")
 _NOT = lazy.compile(r"(?i)\b(?:not|never|no|none|nor|without|but|except)\b|n['’]t\b")
 _WELL = 0.8
@@ -86,6 +89,7 @@ def extended(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> list[t
         *never_above(clause),
         *_well_within(clause),
         *_again(clause),
+        *_exceeded(clause, ledger),
         *_at_intervals(clause, ledger),
         *_every_of(clause),
         *_only_one(clause, ledger),
@@ -208,6 +212,15 @@ def _well_within(clause: Clause) -> list[tuple[int, int]]:
         if x == y if m["e"] else x <= y * _WELL:
             found.append(m.span("e" if m["e"] else "w"))
     return found
+
+
+def _exceeded(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`the limit was exceeded`, of a share of it above one."""
+    m = _PAST.search(clause.own)
+    shares = [c for g in clause.groups for c in g.cells if c.column in ("limit_used", "limit_share")]
+    past = [isinstance(v := size(c.value), float) and v > 1 for c in shares]
+    if m and past and all(past) and not _NOT.search(clause.own):
+        yield m.span("v" if m["v"] else "w")
 
 
 def _again(clause: Clause) -> list[tuple[int, int]]:

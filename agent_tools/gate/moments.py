@@ -58,6 +58,8 @@ def unsaid(text: str, ledger: Ledger) -> str:
             # "rank A ended at ..., then rank B at ...", "the first ended at ..., the last at ..."
             again = group.column in told and _words(own[begin : group.start]) <= {
                 "first",
+                "second",
+                "third",
                 "last",
                 "again",
                 "once",

@@ -34,6 +34,7 @@ _ALSO: dict[str, str] = {
     "used": "full filled",
     "points": "values losses",
     "events": "times often",
+    "hosts": "nodes machines",
     "n": "times often",
     "share": "part",
     "seconds": "time",

@@ -27,7 +27,7 @@ _OTHER_DENIAL = lazy.compile(r"(?i)\b(?:not|never|none|nor|neither|nothing|nobod
 _ANYWHERE = lazy.compile(r"(?i)\bany (?:nodes?|gpus?|jobs?|machines?|hosts?)\b")
 """More than what the job has."""
 _TOLD = word_set(
-    """was were is are be been logged seen found recorded there on of for in at its the a job node nodes gpu gpus run that did
+    """was were is are be been logged seen found recorded there on of for in at its the a an job node nodes gpu gpus run that did
     any during while ran from by log logs kernel driver reported this whole throughout either stands stood shows showed got ended"""
 )
 """Words that say no more than that something was there."""

@@ -45,6 +45,7 @@ _NOT_ROWS = lazy.compile(
     r"(?i)\s+(?!attempts?\b|runs?\b|try\b|start\b|exceptions?\b|errors?\b|xids?\b|events?\b|checkpoints?\b|saves?\b|failure\b|ones?\b)(?:[a-z]+ )?(?:[a-z]+s|rank|node|gpu|step|epoch|line|report|loss|minute|second|hour)\b(?<!as)(?<!was)(?<!is)(?<!has)"
 )
 """What an ordinal may be of that is no row here: `the second node`, `the first five steps`."""
+_REPORT = lazy.compile(r"(?i) reports?\b")
 _DURING = lazy.compile(r"(?i)\b(?:at|in|on|with|during|by) (?:its|the|his|her|their) $")
 _ATTEMPTS = lazy.compile(r"(?i)^(?:attempt|run|try|start)$")
 
@@ -73,6 +74,31 @@ def in_order(clause: Clause, ledger: Ledger, nouns: frozenset[str] = frozenset()
     ):
         return []
     return [m.span("n") for m in said]
+
+
+def of_reports(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
+    """Where ordinals of reports stand (`at the first report, *, at the third *`), each before a cell of the curve's row of that report."""
+    said = list(_ORDINAL.finditer(clause.own))
+    nouns = {w[0].strip().lower() for m in said if (w := _REPORT.match(clause.own, m.end("n")))}
+    shares = _shares(clause, [m.span("n") for m in said]) if nouns else None
+    if shares is None or not all(
+        _is_report(c, m["n"].lower(), ledger) for m, of in zip(said, shares, strict=True) for c in of
+    ):
+        return []
+    if any(_NOT_ROWS.match(clause.own, m.end("n")) and not _REPORT.match(clause.own, m.end("n")) for m in said):
+        return []
+    return [m.span("n") for m in said]
+
+
+def _is_report(cell: CellValue, said: str, ledger: Ledger) -> bool:
+    """Whether a row of a curve is of one report alone, and of that one, each of those before it of one alone too."""
+    evidence = ledger.get(cell.id)
+    if not {"bin", "points"} <= {c.name for c in evidence.columns}:
+        return False
+    at = len(evidence.rows) - 1 if said == "last" else ORDINALS[said] - 1
+    up_to = range(len(evidence.rows)) if said == "last" else range(min(at + 1, len(evidence.rows)))
+    alone = all(evidence.value("points", r) == 1 for r in up_to)
+    return alone and cell.row == at and (said != "last" or whole(evidence, ledger))
 
 
 def misordered(clause: Clause, ledger: Ledger) -> str:

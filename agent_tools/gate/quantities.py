@@ -24,7 +24,7 @@ from agent_tools.gate.extent import extended
 from agent_tools.gate.grounds import NUMBER_WORDS
 from agent_tools.gate.kinds import doing, finished, kind, of_query
 from agent_tools.gate.multiples import reckoned
-from agent_tools.gate.ordinals import ORDINALS, in_order, ordered
+from agent_tools.gate.ordinals import ORDINALS, in_order, of_reports, ordered
 from agent_tools.gate.pairs import alike, longer, neither
 from agent_tools.gate.parting import parted
 from agent_tools.gate.scope import held_by_job, whole
@@ -112,7 +112,7 @@ def borne_out(text: str, ledger: Ledger) -> list[tuple[int, int]]:
         nouns = ordered(clause) or nouns
         spans = [
             *_in_clause(clause, ledger),
-            *in_order(clause, ledger, nouns),
+            *(in_order(clause, ledger, nouns) or of_reports(clause, ledger)),
             *of_own_end(clause, ledger),
             *reckoned(clause),
             *spelled(clause, ledger),
