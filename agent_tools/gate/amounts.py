@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from agent_tools.evidence import CellValue, Ledger
-from agent_tools.gate.clauses import Clause
+from agent_tools.gate.clauses import Clause, held
 from agent_tools.references import HOLE
 from store import lazy
 
@@ -53,6 +53,9 @@ _PART_OF = lazy.compile(
 """Ahead of a total of which a part is told, or which other rules hold against the rows: `* of * nodes`, `all * ranks`."""
 
 _COUNTED = ("node", "gpu", "rank", "job", "attempt", "user", "step")
+_ALL_FREE = lazy.compile(
+    rf"(?i)\b(?:all|every one)(?: of)?(?: the| its)?(?: [a-z]+['’]s)? (?P<all>{HOLE}+) (?:gpus|cards) (?:are|were) (?:all |still )?(?:free|idle|unused)\b"
+)
 _OF_THOSE = lazy.compile(
     rf"(?i)\b(?:out )?of (?:the |its |all )?(?:[a-z]+['’]s )?{HOLE}+ (?P<noun>nodes|gpus|ranks|jobs|attempts|users|steps)\b[^,;:.{HOLE}]*, (?:only |just )?(?P<part>{HOLE}+) (?:is|are|was|were|had|have)\b"
 )
@@ -67,6 +70,11 @@ def miscounted(clause: Clause, ledger: Ledger) -> str:
         named = {w for w in _COUNTED if w in part.column}
         if named and not any(m["noun"].lower().startswith(w) for w in named):
             return f"[[{part.ref}]] is {part.column}, and what is told of are {m['noun']}: cite how many of them"
+    for m in _ALL_FREE.finditer(own):
+        total = next(g.cells[0] for g in clause.groups if g.start == m.start("all"))
+        free = held(ledger, total, "all_free" if total.column == "all_gpus" else "gpus_free")
+        if total.value != free:
+            return f"[[{total.ref}]] is {total.column}, and not all of them are free: cite how many are"
     for group in clause.groups:
         cell, ahead, behind = group.cells[-1], own[: group.start], own[group.end :]
         if not isinstance(cell.value, int) or isinstance(cell.value, bool):

@@ -22,12 +22,13 @@ from agent_tools.gate.agreement import compares, compares_nothing, denied
 from agent_tools.gate.blame import without_blame
 from agent_tools.gate.causes import without_causes
 from agent_tools.gate.clauses import SUBJECTS, held, job_of
-from agent_tools.gate.denials import affirmed, denies, is_absent, is_said, negated, refused, unbegun
+from agent_tools.gate.denials import affirmed, denies, is_absent, is_said, negated, refused, refuses, unbegun
 from agent_tools.gate.edges import beside_edge, of_other_end, of_part, outside_of_run
 from agent_tools.gate.extremes import extremes
 from agent_tools.gate.fates import spared
 from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
 from agent_tools.gate.machines import memory_of_another, ownerless, rows_of, undated, unlinked
+from agent_tools.gate.makers import BY_THING, BY_WHOM
 from agent_tools.gate.moments import unsaid
 from agent_tools.gate.nothing import nothing_of
 from agent_tools.gate.phases import untrained
@@ -61,11 +62,6 @@ _THE_ONLY = lazy.compile(r"(?i)\bthe only (rank|node|host)\b")
 _LOG_SAYS = lazy.compile(
     r"(?i)\b(?:the|its) logs? (?:itself )?(?:says?|shows?|reports?|names?|tells?|records?|holds?|has)\b|\baccording to (?:the|its) log\b"
 )
-_BY_WHOM = lazy.compile(r"(?i)\bby (?:the |its |another |some )?(?P<who>user|owner)s?\b(?!['’]|\W*\*)")
-_BY_THING = lazy.compile(
-    r"(?i)\b(?:cancell?ed|ended|stopped|terminated|requeued|preempted|restarted|evicted|sent back) by (?:the |its |his |their |a )?(?P<who>nodes?|hosts?|machines?|gpus?|cards?|ranks?|process(?:es)?|steps?)\b"
-)
-"""Whose word it is, and who did it: more than a name of what every job has; a machine does none of this by a row's word."""
 _WORD = lazy.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _MARK = lazy.compile(r"\[\[[^\]]*\]\]")
 _OPEN = lazy.compile(r"(?i)[^.;:]*\bor\b[^.;:]*")
@@ -156,8 +152,8 @@ class Backing:
             found[f"the end of a job beside [[{ref}]], a link"] = None
         if _LOG_SAYS.search(plain := _MARK.sub("*", text)) and not self._of_log(refs):
             found["the log"] = None
-        found |= {m["who"]: None for m in _BY_WHOM.finditer(plain) if not spoken_of(m["who"], seen)}
-        found |= {m["who"]: None for m in _BY_THING.finditer(plain)}
+        found |= {m["who"]: None for m in BY_WHOM.finditer(plain) if not spoken_of(m["who"], seen)}
+        found |= {m["who"]: None for m in BY_THING.finditer(plain)}
         if word := untrained(text, list(self._cells(refs)), self.ledger):
             found[word] = None
         if word := untold(whole, self.ledger):
@@ -186,6 +182,8 @@ class Backing:
                 known = (absent is not None and is_absent(word, text, absent, backed)) or self._says(word, text, refs)
                 known = known or any(c.value is True and low in c.column.split("_") for c in self._cells(refs))
                 known = known or nothing or unbegun(word, text, self._states(refs))
+            elif not negative and low.endswith("ed") and refuses(word, self._texts(refs)):
+                known = False
             elif low == "crash" and _THE_CRASH.search(plain) and not negative:
                 known = {job_of(self.ledger, c) for c in self._cells(refs)} <= self._crashed or spoken_of(word, backed)
             elif low == "out":

@@ -89,3 +89,11 @@ def unbegun(word: str, text: str, states: set[str]) -> bool:
     """Whether what is told not to have started is a job that waits, and of no other state is anything cited."""
     found = [m.end() for m in re.finditer(rf"(?i)\b(?:has|had|was) {re.escape(word)}\b", text)]
     return bool(found) and "PENDING" in states and all(_BEGUN.match(text, at) for at in found) and not states & _RAN
+
+
+_ONE_WORD = lazy.compile(r"\b(?:[A-Z][a-z]+)*(?:Never|Not|No)(?P<what>[A-Z][a-z]+)(?:[A-Z][a-z]+)*\b")
+
+
+def refuses(word: str, said: Sequence[str]) -> bool:
+    """Whether a cited row denies a word in a name of one piece (`DependencyNeverSatisfied`): told as so, it is turned round."""
+    return any(stem(m["what"]) == stem(word) for t in said for m in _ONE_WORD.finditer(t))

@@ -25,6 +25,13 @@ _CAUSE = "cause_"
 _ENDS = frozenset({"state", "exit_code", "exit_signal"})
 _NOUN = lazy.compile(rf"(?i)\b(?:(?P<step>step)(?P<n> {HOLE}+)?|(?P<job>job|run)(?: {HOLE}+)?)(?:'s)?\b(?!')")
 _APART = lazy.compile(r"[,;:(]")
+BY_WHOM = lazy.compile(
+    r"(?i)\b(?:by (?:the |its |another |some )?(?=\w+\b(?!['’]|\W*\*))|(?:the|its|a) (?=\w+['’]s (?:own )?(?:signal|kill|cancel|command)))(?P<who>user|owner)s?\b"
+)
+BY_THING = lazy.compile(
+    r"(?i)\b(?:(?:cancell?ed|ended|stopped|terminated|requeued|preempted|restarted|evicted|sent back) by (?:the |its |his |their |a )?|(?:the|its|a) (?=\w+['’]s signal\b))(?P<who>nodes?|hosts?|machines?|gpus?|cards?|ranks?|process(?:es)?|steps?)\b"
+)
+"""Whose word it is, and who did it: more than a name of what every job has; a machine does none of this by a row's word."""
 
 
 def made_by(clause: Clause) -> str:

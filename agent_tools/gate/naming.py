@@ -34,7 +34,6 @@ _ALSO: dict[str, str] = {
     "used": "full filled",
     "points": "values losses",
     "events": "times often",
-    "hosts": "nodes machines",
     "n": "times often",
     "share": "part",
     "seconds": "time",
@@ -46,6 +45,7 @@ _NO_TAKING = frozenset({"before", "after", "quiet", "wait", "waited", "limit", "
 """Parts of columns' names that are spans of nothing that anybody took."""
 _AHEAD = lazy.compile(r"(?i)\b(?:for|in|after|within) $")
 """Ahead of how long a life was."""
+_ON = lazy.compile(r"(?i)\b(?:on|over|across|from) $")
 _LINKED = lazy.compile(
     r"(?i)[\s(]*(?:(?:out )?of|against|versus|vs\.?|compared (?:to|with)|to|and|or|,|only)[\s(]*(?:the |its |their |all |only |just )?"
 )
@@ -99,6 +99,8 @@ def _placed(cell: CellValue, clause: Clause) -> bool:
     group, before = clause.groups[at], clause.groups[at - 1] if at else None
     if {"elapsed", "lived"} & {*cell.column.split("_")} and _AHEAD.search(clause.own[: group.start]):
         return True
+    if cell.column == "hosts" and _ON.search(clause.own[: group.start]):
+        return re.match(r"(?i) (?:nodes|machines)\b", clause.own[group.end :]) is not None
     text = before is not None and isinstance(before.cells[-1].value, str) and before.cells[-1].row == cell.row
     return text and before is not None and before.cells[-1].id == cell.id and group.start - before.end <= 1
 

@@ -53,7 +53,9 @@ _SAME_UNIT = {
 _POINT = lazy.compile(r"\s*(?:[,.:;+*^x×±~-]|point|and a)\s*", re.IGNORECASE)
 _SIGN = lazy.compile(r"(?:minus|negative|times ten to the)\s+$", re.IGNORECASE)
 _LABEL_AHEAD = lazy.compile(r"((?:[A-Za-z]+ ){0,3}[A-Za-z]+)(?: ?[=:])? ?$")
-_ONE_OF = frozenset({"job", "run", "node", "user", "report"})
+_ONE_OF = lazy.compile(
+    r"(?i)(?:[,;]|\b(?:and|but|while)) (?:the |this )?(?:job|run|node|user) $|\bat the [a-z]+ report (?:was |is )?$"
+)
 _COPULA = frozenset({"of", "is", "was", "were", "number", "the", "a"})
 _LABEL_BEHIND = lazy.compile(r" ((?:[A-Za-z]+ ){0,2}[A-Za-z]+)")
 _COUNTED = lazy.compile(
@@ -249,7 +251,7 @@ def _other_name(text: str, mark: Mark, cell: CellValue, grounds: Grounds) -> str
         before = []  # "GPU [[...]] used [[...]]"
     if done_to(cell, text[: mark.start], text[mark.end :]):
         before = []  # "restarted the job [[...]] times"
-    if before and before[-1].lower() in _ONE_OF:
+    if before and _ONE_OF.search(text[: mark.start]):
         before = []  # "the run took [[...]], the job [[...]]": of whom it is, and no count of them
     after = behind[1].split() if behind else []
     phrases = [before[-n:] for n in (3, 2, 1) if len(before) >= n] + [after[:n] for n in (3, 2, 1) if len(after) >= n]

@@ -20,6 +20,9 @@ BESIDES = [("wall", "loss_curve"), ("few", "end_words")]
 SAID = [
     ("Its dependency <wait.job_overview.dependency> can never be met.", "Its dependency <wait.job_overview.dependency> can never be satisfied."),
     ("The job ended as <few.job_overview.state>, and its dependency was never satisfied.", "The reason is <wait.job_overview.state_reason>: its dependency was never satisfied."),
+    ("Its dependency <wait.job_overview.dependency> was satisfied.", "The reason is <wait.job_overview.state_reason>."),
+    ("The user's signal ended the other <hang.job_overview.gpus> ranks.", "The job asked for <wait.job_overview.gpus> GPU."),
+    ("All of the cluster's <nodes_free.all_gpus> GPUs are free.", "Of the cluster's <nodes_free.all_gpus> GPUs, <nodes_free.all_free> are free."),
     ("No space was left on the node (line <disk.other_events.line_no>).", "No space was left on the device: line <disk.other_events:1.line_no> of the log says so."),
     ("No space was left on the device: line <few.end_words.save_line> of the log says so.", "Line <few.end_words.save_line> of the log says that the model was saved."),
     ("The job is <wait.job_overview.state>: it has not failed.", "The job is <wait.job_overview.state>: it has not started."),

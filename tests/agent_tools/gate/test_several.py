@@ -31,6 +31,8 @@ SAID = [
     ("Node <core.fatal_signals.host> died of <core.fatal_signals.signal_name>.", "Rank <core.fatal_signals.rank> died of <core.fatal_signals.signal_name>."),
     ("Rank <core.fatal_signals.rank> was sent <core.fatal_signals.signal_name> by the launcher.", "Ranks <core.fatal_signals:1.all_ranks> were sent <core.fatal_signals:1.signal_name> by the launcher."),
     ("The other ranks, <oom.fatal_signals:1.all_ranks>, were sent <oom.fatal_signals:1.signal_name> by the launcher.", "The other ranks, <oom.fatal_signals.all_ranks>, were sent <oom.fatal_signals.signal_name> by the launcher."),
+    ("The user's signal ended ranks <core.fatal_signals:1.all_ranks>.", "Ranks <core.fatal_signals:1.all_ranks> got signal <core.fatal_signals:1.signal> on <core.fatal_signals:1.hosts> nodes."),
+    ("<core.fatal_signals:1.hosts> nodes were terminated.", "Ranks <core.fatal_signals:1.all_ranks> were terminated with signal <core.fatal_signals:1.signal>."),
     ("Rank <core.fatal_signals:1.rank> got a segmentation fault: signal <core.fatal_signals:1.signal>.", "Rank <core.fatal_signals.rank> got a segmentation fault: signal <core.fatal_signals.signal>."),
 ]  # fmt: skip
 
