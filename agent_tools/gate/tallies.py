@@ -68,7 +68,7 @@ def _so(cell: CellValue, verb: str, number: int | None, ledger: Ledger) -> bool:
     if any(not isinstance(v, int) or not ledger.is_shown(cell.id, cell.row, n) for n, v in counts.items()):
         return False
     jobs = counts["jobs"]
-    if held(ledger, cell, "attempts") != jobs and number != 0:
+    if held(ledger, cell, "attempts") != jobs and number not in (0, 1):
         return False  # they count attempts, and a job with two may have failed twice
     if verb == "completed":
         return jobs != 0 and not any(counts[n] for n in _NOT_DONE)

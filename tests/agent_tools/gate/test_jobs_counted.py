@@ -37,6 +37,7 @@ SAID = [
     ("None of <fleet_tally:1.value>'s jobs failed (<fleet_tally:3.failed>).", "None of <fleet_tally:3.value>'s jobs failed (<fleet_tally:3.failed>)."),
     ("No job of user <fleet_tally:1.value> failed.", "No job of user <fleet_tally:3.value> failed."),
     ("None of <fleet_tally:3.value>'s jobs was sent back.", "None of <fleet_tally:1.value>'s jobs was sent back."),
+    ("Two jobs of user <fleet_tally:3.value> were sent back.", "One job of user <fleet_tally:3.value> was sent back."),
     ("User <fleet_tally:2.value>'s job is still running.", "None of <fleet_tally.value>'s jobs was cancelled."),
 ]  # fmt: skip
 
