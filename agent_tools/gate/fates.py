@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, Group, clauses, held
+from agent_tools.gate.jobs import set_against
 from agent_tools.gate.machines import ENDINGS
 from agent_tools.gate.order import is_time
 from agent_tools.gate.words import spoken_of, stems
@@ -51,6 +52,8 @@ _UNREAL = lazy.compile(
 
 def misfated(clause: Clause, ledger: Ledger) -> str:
     """Why a clause gives one an end that its row denies; "" where each has its own."""
+    if any(set_against(clause, ledger)):
+        return ""  # two counts, each of its own state
     for text, groups in _pieces(clause):
         for word in _FATE.finditer(text):
             if _UNREAL.search(text[: word.start()]):

@@ -50,7 +50,7 @@ _THAN = lazy.compile(
 def counted(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """Where a clause counts jobs by how they ended, or sets two such counts against each other, as the rows of the answer have it."""
     yield from _listed(clause, ledger)
-    yield from _compared(clause, ledger)
+    yield from set_against(clause, ledger)
 
 
 def _listed(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
@@ -96,7 +96,7 @@ def _when(evidence: Evidence, row: int, word: str) -> bool:
     return bool(own and begun and all(own)) and (begun > max(own) if word == "later" else begun < min(own))
 
 
-def _compared(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+def set_against(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """`more jobs failed than completed, * against *`: each figure is the count of the row of its own state."""
     m = _THAN.match(clause.own)
     if m is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agent_tools.evidence import Ledger
+from tests.agent_tools.gate.gatekit import passes, result
 from tests.agent_tools.gate.wordkit import Book, book
 
 MORE = {
@@ -56,3 +58,17 @@ def test_what_the_rows_do_not_say_is_refused(shown: Book, text: str) -> None:
 @pytest.mark.parametrize("text", sorted({true for _, true in SAID}))
 def test_what_the_rows_say_passes(shown: Book, text: str) -> None:
     assert shown.passes(text)
+
+
+def test_as_many_of_two_ends_each_count_of_its_own_state() -> None:
+    held = Ledger()
+    columns = {"state": "", "attempts": "", "jobs": ""}
+    rows = [("COMPLETED", 6, 6), ("FAILED", 6, 6), ("CANCELLED", 1, 1)]
+    held.record(result("find_jobs_summary", columns, rows), "find_jobs_summary", {})
+    held.show_all()
+    told = "As many jobs completed as failed: [[E1.jobs]] and [[E1:1.jobs]]."
+    good = "[[E1.jobs]] jobs completed."
+    assert passes(told, held, good)
+    assert not passes(told.replace("as failed", "as were cancelled"), held, good)
+    assert not passes("As many jobs completed as failed: [[E1:1.jobs]] and [[E1.jobs]].", held, good)
+    assert not passes("More jobs completed than failed: [[E1.jobs]] and [[E1:1.jobs]].", held, good)
