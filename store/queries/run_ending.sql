@@ -56,7 +56,7 @@
 -- Planning takes longer than the rest here, and it grows with the columns that are handed on (those that are read, by name), with
 -- subqueries that look at the row around them (joins do without) and with counted repeats in a pattern.
 WITH t AS (
-  SELECT file, rank, line_no, in_line, step, total_steps, epoch, total_epochs, metrics FROM train_step
+  SELECT file, rank, line_no, in_line, ts, step, total_steps, epoch, total_epochs, metrics FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
@@ -125,12 +125,25 @@ again AS (
   JOIN last_in USING (file)
   SEMI JOIN t ON t.file = s.file AND t.line_no > s.first AND t.line_no < s.last
 ),
+-- Nor is what is said once that of the run, where the count of another training begins below it: one model of several was done.
+-- Where no progress stands above, times have to tell that what is below was not merely written later.
+next_of AS (
+  SELECT s.file, s.line_no FROM (SELECT file, line_no, min(at_ts) AS at_ts FROM said WHERE ended AND kind = 'train_end' GROUP BY 1, 2) AS s
+  JOIN t USING (file)
+  GROUP BY s.file, s.line_no
+  HAVING count(*) FILTER (WHERE t.line_no > s.line_no) > 1
+    AND CASE WHEN min(t.line_no) < s.line_no
+      THEN 2.0 * min(coalesce(t.epoch, t.step)) FILTER (WHERE t.line_no > s.line_no) <= max(coalesce(t.epoch, t.step)) FILTER (WHERE t.line_no < s.line_no)
+      ELSE min(coalesce(t.epoch, t.step)) <= 1 AND max(t.ts) > any_value(s.at_ts) END
+),
 e AS (
   SELECT said.* REPLACE (
-    said.ended AND NOT coalesce(again.line > said.line_no OR contains(lower(again.shape), 'training time'), false) AS ended
+    said.ended AND next_of.line_no IS NULL
+      AND NOT coalesce(again.line > said.line_no OR contains(lower(again.shape), 'training time'), false) AS ended
   )
   FROM said LEFT JOIN again
     ON said.ended AND again.file = said.file AND again.shape = regexp_replace(coalesce(said.message, ''), '\d+', '#', 'g')
+  LEFT JOIN next_of ON next_of.file = said.file AND next_of.line_no = said.line_no
 ),
 x AS (
   SELECT e.*, last_in.line AS progress_here FROM e LEFT JOIN last_in ON last_in.file IS NOT DISTINCT FROM e.file
