@@ -13,6 +13,12 @@ EXAMPLE
     Epoch 1
     -------------------------------
     loss: 2.302088  [   64/60000]
+
+    Epoch 001 | time 207.5s | beta 0.100
+    TRAIN | loss 0.0721 | psnr 33.25
+
+    Epoch: 2
+    [10000/60000 ( 17%)]  Loss: 0.5310
 """
 
 from __future__ import annotations
@@ -28,16 +34,18 @@ from store import lazy
 # A logger's time and level may stand before it, and nothing else.
 _LOGGED = r"^(?:[\d\[(][^A-Za-z]{0,40}(?:T[\d:.,]{5,16}\S{0,6}\s)?[\[(\s-]{0,4}(?:[\w.]{1,40} - )?(?:INFO|DEBUG)\b[^A-Za-z\[]{0,6})?"
 _HEADING = lazy.compile(
-    rf"{_LOGGED}\W{{0,12}}(?:Epoch|EPOCH):? ?[\[(]?(?P<epoch>\d{{1,9}})(?: ?(?:/|of) ?(?P<total>\d{{1,9}}))?[\])]?(?: \(\d{{1,9}} ?/ ?(?P<of>\d{{1,9}})\))?\W{{0,80}}$"
+    rf"{_LOGGED}\W{{0,12}}(?:Epoch|EPOCH):? ?[\[(]?(?P<epoch>\d{{1,9}})(?: ?(?:/|of) ?(?P<total>\d{{1,9}}))?[\])]?(?: \(\d{{1,9}} ?/ ?(?P<of>\d{{1,9}})\))?(?: \| (?!\w{{0,20}}loss)[A-Za-z_]{{1,20}}[ :=]{{1,2}}{NUMBER}s?){{0,6}}\W{{0,80}}$"
 )
 _LOSS = lazy.compile(
-    rf"{_LOGGED}\W{{0,6}}(?P<split>(?i:train(?:ing)?|val(?:id(?:ation)?)?|test|dev|eval(?:uation)?))[ _]{{1,4}}(?i:(?:mean|avg|average|epoch)[ _])?(?i:loss) ?[:=] ?(?P<loss>{NUMBER})(?![\w%])"
+    rf"{_LOGGED}\W{{0,6}}(?P<split>(?i:train(?:ing)?|val(?:id(?:ation)?)?|test|dev|eval(?:uation)?))"
+    rf"(?:[ _]{{1,4}}(?i:(?:mean|avg|average|epoch)[ _])?(?i:loss) ?[:=]| {{0,4}}\| {{1,2}}(?i:loss)[ :=]) ?(?P<loss>{NUMBER})(?![\w%])"
 )
 
 
-_BATCH = lazy.compile(
-    rf"^\s{{0,4}}(?:train(?:ing)? )?loss: (?P<loss>{NUMBER}) {{1,4}}\[ {{0,8}}(?P<n>\d{{1,12}})/ {{0,8}}(?P<of>\d{{1,12}})\]\s*$",
-    re.I,
+_COUNT = r"\[ {0,8}(?P<n>\d{1,12})/ {0,8}(?P<of>\d{1,12})"
+_BATCH = lazy.compile(rf"^\s{{0,4}}(?:train(?:ing)? )?loss: (?P<loss>{NUMBER}) {{1,4}}{_COUNT}\]\s*$", re.I)
+_COUNTED = lazy.compile(
+    rf"^\s{{0,4}}{_COUNT} \( {{0,4}}\d{{1,3}}%\)\] {{1,4}}loss: {{1,4}}(?P<loss>{NUMBER})\s*$", re.I
 )
 
 
@@ -50,8 +58,10 @@ class HeadedEpochs(LineParser):
         "EPOCH",
         *(f"{split}{gap}{loss}" for split in ("rain", "raining", "al", "alid", "alidation", "est") for gap in (" ", "_") for loss in ("loss", "Loss")),
         "Val   Loss",
+        *(f"{split}{gap}| {loss}" for split in ("rain", "RAIN", "al", "VAL", "alid", "est", "TEST") for gap in (" ", "   ") for loss in ("loss", "Loss")),
         "RAIN LOSS",
         "loss: ",
+        "  Loss: ",
         "VAL LOSS",
     )  # fmt: skip
 
@@ -62,7 +72,7 @@ class HeadedEpochs(LineParser):
     @staticmethod
     def ignores(text: str) -> bool:
         """Lines that are neither a heading nor begin with a split's loss, nor are that of a batch."""
-        return len(text) > 300 or not any(p.match(text) for p in (_HEADING, _LOSS, _BATCH))
+        return len(text) > 300 or not any(p.match(text) for p in (_HEADING, _LOSS, _BATCH, _COUNTED))
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
@@ -73,7 +83,7 @@ class HeadedEpochs(LineParser):
             self._epoch = float(heading["epoch"]), float(total) if total else None
             self._told.clear()
             return ()
-        if batch := _BATCH.match(line.text):
+        if batch := _BATCH.match(line.text) or _COUNTED.match(line.text):
             epoch, total = self._epoch or (None, None)
             at = line.step("plain-loop", epoch=epoch, total_epochs=total, step=int(batch["n"]), loss=number(batch["loss"]), loss_name="loss", metrics=as_json({"batches": int(batch["of"])}))  # fmt: skip
             return [at]
