@@ -54,6 +54,7 @@ x AS (
       OR regexp_matches(text, '(?i)\b(results?|predictions?|outputs?|metrics|report|summary|figures?|plots?|scores?|submission|embeddings)\b\C{0,40}\b(saved|written|stored|exported|dumped)\b|^\W*(saved|wrote|written|stored|exported) \C{0,40}\b(results?|predictions?|outputs?|metrics|report|summary|scores?|submission|embeddings)\b')
       OR regexp_matches(text, '(?i)^\W*((job|script|program|run|process|experiment) )?(finished|ended|completed|end|ending|done)( time| date)?( at| on)?\W+((mon|tue|wed|thu|fri|sat|sun)[a-z]*\b|20\d\d\b|\d{1,2}[:/]\d\d)')
       OR regexp_matches(text, '(?i)^\W*(total|overall|whole) (elapsed|execution|run(ning)?|wall[- ]?clock|wall|cpu|inference|evaluation|computation)?[ -]?time\b\C{0,30}\d')
+      OR regexp_matches(text, '(?i)^\W*((program|script|code) )?(execution|run) ?time( taken)?( is| was)?\W{1,4}\d[\d.:]*( ?(s|secs?|seconds|m|mins?|minutes|h|hrs?|hours))?\W*$|^\W*(done|finished) (saving|writing|exporting|plotting)( \w+){1,4}\W*$')
       OR regexp_matches(text, '\w(:|\.{3}| =) *(PASS|PASSED)\W*$')
       OR regexp_matches(text, '(?i)^\W*(saved|wrote|written|stored|exported) \d+ (completions|generations|responses|answers|samples|records|rows|documents)\b\C{0,20}\b(to|in|into)\b')
       OR summed > 0 AND NOT coalesce(failed, false) AND regexp_matches(text, '^wandb: (Synced \d+ W&B file|Find logs at: |wandb sync )')

@@ -44,6 +44,9 @@ def test_a_known_code_that_prints_its_normal_end_came_to_it(tmp_path: Path, end:
         "All experiments finished.\n",
         "Predictions written to out/preds.json\n",
         "Job finished at: Tue Mar  3 11:02:48 CET 2026\n",
+        "Execution time: 93.25 seconds\nlast weights kept\n",
+        "Program run time was 01:20:11\n",
+        "Done writing panels.\n",
         "Result = PASS\n\nNOTE: these figures are no measurement.\n",
         CLOSED,
         "wandb: Waiting for W&B process to finish... (success).\n" + CLOSED + "Application 7f2 resources: utime=188s\n",
@@ -64,6 +67,9 @@ def test_words_of_a_script_at_its_very_end_are_a_weak_sign(tmp_path: Path, end: 
         "Loading data ... done\n",
         "Results will be saved to out/run3\n",
         "The export is not complete\n",
+        "Execution time limit: 40 min each\n",
+        "Execution time of 3 kernels\n",
+        "Done writing panels of seed 3, next is 4\n",
         "Epoch 3 finished\n",
         "wandb: Run summary:\nwandb: score 0.81\nwandb: \n",  # cut in the middle of it
         "".join(line for line in CLOSED.splitlines(True) if "Run summary" not in line),  # it had logged nothing
