@@ -69,6 +69,8 @@ class _Course:
 
     def _anew(self) -> None:
         self._end: Mark | None = None
+        self._latest: Mark | None = None
+        """The last of what tells of an end."""
         self._told = 0
         """Last line that tells of an end."""
         self._moved = self._restarted = self._usual = self._done = False
@@ -119,13 +121,20 @@ class _Course:
         if self._end is None or (mark.end or 0) > (self._end.end or 0):
             self._end = mark
         self._restarted = self._restarted and mark.end is End.FAILED
-        self._after, self._start, self._told = 0, None, max(self._told, mark.last)
+        self._after, self._start, self._told, self._latest = 0, None, max(self._told, mark.last), mark
 
     def _take_head(self, mark: Mark) -> None:
         if self._end is not None:
             # One process of many may fail while another still says its first words, and an epoch may say them again.
             alone = self._moved or not self._many or self._end.end is not End.FAILED
-            self._begin(mark.line, "head", alone and not self._usual)
+            of = (
+                self._latest
+                if self._latest and self._end.last < self._latest.line <= mark.line <= self._latest.last
+                else None
+            )
+            self._begin(of.line if of else mark.line, "head", alone and not self._usual)
+            if of is not None:  # all that this run said is why it failed, and the first words are among that
+                self._take_end(of)
         elif self._done and not self._usual:
             self._begin(mark.line, "head", True)
         elif self._moved:

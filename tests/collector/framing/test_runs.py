@@ -38,6 +38,18 @@ SHOWN = [
     "+---------------------------------------------------------------------+",
 ]
 
+REPORTED = [
+    *['  File "fit.py", line 7', "    if lr = 3:", "          ^", "SyntaxError: invalid syntax", "", "-" * 60],
+    *[
+        "Sender: LSF System <lsf@n7>",
+        "Subject: Job <71>: <fit> in cluster <c2> Exited",
+        "",
+        "Exited with exit code 1.",
+        "",
+    ],
+    "The output (if any) is above this job summary.",
+]
+
 AGAIN = {
     "a crash and another": [head() + steps(0, 200) + raised(OOM), head() + steps(0, 100) + raised(KEY)],
     "a crash and one at the start": [head() + steps(0, 200) + raised(OOM), head() + raised(KEY)],
@@ -106,6 +118,7 @@ OPEN = {
     "a retry after an error that was caught": [head() + steps(0, 50) + raised(OOM), steps(0, 200) + DONE],
     "an epoch that says the same as the first": [head() + steps(0, 100) + raised(KEY), head() + steps(100, 200) + DONE],
     "ranks that say the same and fail alike": [head() + raised(KEY)] * 4,
+    "a report below an error that is all the run said": [REPORTED, REPORTED],
     "ranks that say the same before one fails": [head() + raised(OOM), head() + raised(KEY), SUMMARY],
 }
 
