@@ -10,7 +10,7 @@ from agent_tools.facts.held_up import last_collective
 from agent_tools.facts.views import RowView, View
 from agent_tools.families.faulted_gpus import seen_after
 from agent_tools.families.switch_faults import FABRIC
-from agent_tools.families.wording import gpu_of
+from agent_tools.families.wording import SPEAKERS, gpu_of
 from agent_tools.verdict import NO_TIME, Moment
 from store import lazy
 
@@ -78,7 +78,12 @@ def _moments(facts: Facts) -> Iterator[_Entry]:
     by_slurm = _lines(facts.table("slurm_messages"))
     signals = facts.table("signals").where(lambda r: by_slurm.isdisjoint(_span(r)))
     yield from _of(signals, "signal_ts", lambda r: f"Signal: {_said(r)}", 1, lent)
-    yield from _of(facts.table("slurm_messages"), "message_ts", lambda r: f"Slurm, in the log: {_said(r)}", 1)
+    yield from _of(
+        facts.table("slurm_messages"),
+        "message_ts",
+        lambda r: f"{SPEAKERS.get(r.text('system'), 'Slurm')}, in the log: {_said(r)}",
+        1,
+    )
     yield from _of(*_reported(facts.table("nccl_events")), 1, lent)
     if facts.has("nccl_sample") and not facts.ending.succeeded and (rest := last_collective(facts)) is not None:
         reported = steps.number("last_line") or 0.0 if steps is not None else 0.0  # a step is told of once it is done

@@ -15,7 +15,7 @@ from agent_tools.facts.steps import failed_steps, left_by_script, step_words
 from agent_tools.facts.worked import instant
 from agent_tools.families.base import Assessment
 from agent_tools.families.modules import FURTHER, module_not_loaded
-from agent_tools.families.wording import claim, missing
+from agent_tools.families.wording import SPEAKERS, claim, missing
 from agent_tools.say import own_failure
 from agent_tools.verdict import Claim
 
@@ -34,7 +34,7 @@ def assess(facts: Facts) -> Assessment:
         extent = facts.table("log_extent").first
         if extent is not None:
             result.speaks_for.append(
-                claim(f"The log {extent['file']} has {extent['lines']} lines and ends with: {extent['last_text']}.")
+                claim(f"The log {extent['file']} ends at line {extent['last_line']} with: {extent['last_text']}.")
             )
     elif facts.has("host_event"):
         result.speaks_for += _kernel(facts)
@@ -68,7 +68,7 @@ def assess(facts: Facts) -> Assessment:
     exits = facts.table("slurm_messages").where(lambda r: r.text("name") == "task_exit" and bool(r.number("exit_code")))
     if exits:
         first = min(exits, key=lambda r: (r.text("file") != exits[0].text("file"), r.number("line_no") or 0))
-        result.speaks_for.append(claim(f"srun reports it: {first['message']}."))
+        result.speaks_for.append(claim(f"{SPEAKERS.get(first.text('system'), 'srun')} reports it: {first['message']}."))
         if not steps:
             result.headline = (
                 f"A task ended with an error status, and nothing that is here says why: {first['message']}."

@@ -23,6 +23,17 @@ _RUNTIME = lazy.compile(
 _LOST = lazy.compile(r"launch failure|LAUNCH_FAILED|unknown error")
 
 
+SPEAKERS = {
+    "lsf": "LSF",
+    "pbs": "PBS",
+    "sge": "Grid Engine",
+    "htcondor": "HTCondor",
+    "flux": "Flux",
+    "platform": "The platform",
+}
+"""Who says of a job in its log how it ended, where that is not Slurm."""
+
+
 def of_cuda(cause: Raised) -> bool:
     """Whether this is an error of the CUDA runtime."""
     return _RUNTIME.search(cause.message) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from agent_tools.differential import draft
 from agent_tools.verdict import Draft
 from store.rows import SlurmStep
+from tests.agent_tools.families.logkit import drafted, facts_of
 from tests.agent_tools.families.world import JOB, World
 
 
@@ -82,3 +84,19 @@ def test_an_abort_over_an_error_of_cuda_is_told_in_the_program_s_words(tmp_path:
     assert "aborted itself over an error of CUDA's: [[" in found.headline
     assert ("its training had finished" in found.headline) is done
     assert not any("gives no reason" in m.text for m in found.cannot_decide)
+
+
+REPORT = "reading parts\n\nSender: LSF System <lsf@n7>\nSubject: Job 71: <fit> in cluster <c2> Exited\n\nExited with exit code 1.\n\nabove\n\n"
+
+
+def test_who_tells_of_an_end_is_named_and_the_last_line_is_counted_as_an_editor_does(tmp_path: Path) -> None:
+    found = drafted(REPORT, tmp_path)
+    assert found.family == "U0"
+    told = [re.sub(r"\[\[.*?\]\]", "·", c.text) for c in found.shows]
+    assert "LSF reports it: ·." in told
+    assert any(m.text.startswith("LSF, in the log: ") for m in found.timeline)
+    assert told[0] == "The log · ends at line · with: ·."
+    facts = facts_of(REPORT, tmp_path / "again")
+    extent = facts.table("log_extent").first
+    assert extent is not None
+    assert extent.number("last_line") == 8
