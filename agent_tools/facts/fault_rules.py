@@ -77,7 +77,7 @@ RULES: tuple[Rule, ...] = (
             r"CUDA Setup failed", r"PTXAS error", r"libdevice not found", r"forward compatibility was attempted",
             r"libtorch_cuda", r"PTX was compiled with an unsupported", r"--gpu-architecture",
             r"\bptxas (returned an error|exited with)|^ptxas\b",
-            r"\bNo (CUDA )?GPUs? (were |was |are |is )?(found|detected|available)", r"\bNo accelerator device found",
+            r"\bNo (CUDA )?GPUs? (were |was |are |is )?(found|detected|available)", r"\bNo accelerator device found", r"^\W*(ERROR\W+)?(CUDA|GPUs?) (is |are )?not (found|detected|available)\W*$",
             r"compiled with different CUDA", r"was compiled with CUDA", r"Unable to initialize backend '?(cuda|gpu|tpu|rocm)",
             r"no supported gpu backend", r"\bNo visible (XPU|GPU|CUDA|ROCm|TPU|NPU|HPU) devices",
             r"(package|torch|PyTorch) .{0,20}(doesn't|does not) have \w+ built.in", r"is not available for build",

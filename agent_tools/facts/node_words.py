@@ -111,6 +111,7 @@ NODE_WORDS: tuple[NodeWord, ...] = (
             r"\bNo supported gpu backend found",
             r"^Megatron requires CUDA",
             r"^Failed to infer device type",
+            r"^\W{0,4}(?:ERROR\W{1,3})?(?:CUDA|GPUs?) (?:is |are )?not (?:available|found|detected)\W*$",
             r"^(?:CUDA|(?:A )?GPU)s? (?:is|are) (?:not available|unavailable|required|needed)\b",
         ),
         "the process sees no GPU",

@@ -37,6 +37,9 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     ("TypeError", r"[\w.]+\(\) (?:got an unexpected keyword argument|missing \d+ required|takes \d+ positional argument)"),
     ("TypeError", r"'\w+' object is not (?:subscriptable|iterable|callable)|unsupported operand type\(s\) for "),
     ("ValueError", r"(?:not enough|too many) values to unpack|could not convert string to float: |invalid literal for int\(\) with base "),
+    ("OSError", r"CUDA_HOME environment variable is not set\. Please set it to your CUDA install root"),
+    ("RuntimeError", r"No CUDA GPUs are available\W*$|Found no NVIDIA driver on your system\b"),
+    ("AssertionError", r"Torch not compiled with CUDA enabled\W*$"),
     ("NameError", r"name '\w+' is not defined"),
 )  # fmt: skip
 _PIECES = (
@@ -72,6 +75,10 @@ _PIECES = (
     "could not convert",
     "invalid literal",
     "is not defined",
+    "CUDA_HOME environment",
+    "No CUDA GPUs",
+    "Found no NVIDIA",
+    "not compiled with CUDA",
 )
 """Of each text a part that is no pattern: a line without any of them is not looked at closer."""
 _TEXT = tuple((name, lazy.compile(text)) for name, text in _TEXTS)

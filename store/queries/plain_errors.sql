@@ -37,6 +37,7 @@ m AS (
       '|^\s*ERROR: (?:Could not|No matching|Invalid|unknown)|^\W*No solution found when resolving dependencies')
       OR back <= 40 AND regexp_matches(text, 'op_kernel\.cc:\d+\] OP_REQUIRES failed at \S+ : (?:UNIMPLEMENTED|INTERNAL|FAILED_PRECONDITION|INVALID_ARGUMENT|NOT_FOUND|Unimplemented|Internal|Invalid argument|Not found|Unknown): ')
       OR back <= 40 AND regexp_matches(text, '\bE \S+\.cc:\d+\] (?:FAILED_PRECONDITION|Failed precondition): No visible \w+ devices')
+      OR own_back <= 1 AND regexp_matches(text, '^\W*(?:[✗✘❌]|ERROR\b)\W*(?:CUDA|GPUs?)(?: is| are)? not (?:available|found|detected)\W*$')
       OR back <= 40 AND regexp_matches(text, '^wandb: ERROR (?:Run initialization has timed out|Error communicating|api_key not configured)') AS known
   FROM l WHERE back <= 5000 OR line_no <= 3000
 ),

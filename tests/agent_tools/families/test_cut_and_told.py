@@ -79,6 +79,8 @@ GONE = "NCCL error: remote process exited or there was a network error, NCCL ver
          "Not found: Key head/b not found in checkpoint\n" + OPEN, "A1", "asset"),
         ("Exception: Error converting the state dict. Found unexpected key: \"layers.0.q_norm\".\n", "A1", "asset"),
         ("nvidia-smi failed with status 18\nNo GPUs were found on this host. Exiting.\n", "A1", "env"),
+        ("Torch is there\nCUDA built in: False\n\u2717 CUDA not available!\n", "A1", "env"),
+        ("CUDA not available!\nusing the CPU\n\u2717 CUDA not available!\nstep 1\n", "U0", None),
         ("run_all.sh: 14: deepspeed: not found\n", "A4", "launch"),
         ("reading\n2026-04-02 10:03:06 - ERROR - no model: lab/net is not a local folder and is not a valid model identifier listed on\n", "A1", "asset"),
         ("step 3/3 loss: 2.1 lr: 0.1\nTraining complete!\nError in the report: list index out of range\n", "E3", None),

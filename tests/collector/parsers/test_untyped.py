@@ -30,6 +30,9 @@ def rows(text: str):
         ("[ERROR] fit: [Errno 13] Permission denied: '/data/train.csv'", "PermissionError"),
         ("Error: fit() missing 2 required positional arguments: 'x' and 'y'", "TypeError"),
         (LIBRARY, "ImportError"),
+        ("[2026-04-02 10:03:06,410][app.utils][ERROR] - Error building ops.Net : CUDA_HOME environment variable is not set. Please set it to your CUDA install root.", "OSError"),
+        ("Error: No CUDA GPUs are available", "RuntimeError"),
+        ("The fit failed: Torch not compiled with CUDA enabled", "AssertionError"),
         (f"Failed to import lab.net because of the following error (look up to see its traceback):\n{LIBRARY}\n" * 2, "ImportError"),
     ],
 )  # fmt: skip
@@ -44,6 +47,7 @@ def test_the_text_that_a_log_ends_with_is_an_exception(last: str, name: str) -> 
     [
         "WARNING: kernels not loaded, error: No module named 'apex'",
         "Could not import apex, falling back: No module named 'apex'",
+        "WARNING: No CUDA GPUs are available",
         "error in sample 3: list index out of range",
         "Error saving the figure: [Errno 2] No such file or directory: 'out/loss.png'",
         "a list index out of range is an error",
