@@ -11,7 +11,7 @@ from agent_tools.facts import Facts, RowView
 from agent_tools.facts.memory import of_either
 from agent_tools.families.base import Assessment
 from agent_tools.families.ended_alike import refused_before
-from agent_tools.families.shared_card import whose_card
+from agent_tools.families.shared_card import held_elsewhere, tell_elsewhere, whose_card
 from agent_tools.families.wording import WHOSE_MEMORY, claim, gpu_of, missing, outlived_by_log, spread
 
 CODE = "B1"
@@ -53,9 +53,10 @@ def assess(facts: Facts) -> Assessment:
     _others(row, result)
     if raised:
         outlived_by_log(facts, raised[0], result)
-    result.implies.insert(
-        0, claim(_CROWDED, "supported") if _crowded(row) else claim(_PLAN, "supported" if vague else "established")
-    )
+    elsewhere = held_elsewhere(row)
+    if not elsewhere:
+        plan = claim(_PLAN, "supported" if vague else "established")
+        result.implies.insert(0, claim(_CROWDED, "supported") if _crowded(row) else plan)
     result.actions.append(
         claim(
             "Lower the memory per GPU: a smaller micro-batch with gradient accumulation, activation checkpointing, "
@@ -63,7 +64,9 @@ def assess(facts: Facts) -> Assessment:
         )
     )
     refused_before(facts, row, result)
-    if row is not None and _crowded(row):
+    if row is not None and elsewhere:
+        tell_elsewhere(facts, row, result)
+    elif row is not None and _crowded(row):
         whose_card(facts, row, result)
     result.missing.append(
         missing(

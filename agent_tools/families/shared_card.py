@@ -34,10 +34,40 @@ def whose_card(facts: Facts, row: RowView, result: Assessment) -> None:
     result.attribution = "undetermined"
     result.missing.append(
         missing(
-            "Whether the other process is one of this job's own.",
+            "Whether the other process is one of this job's own."
+            if row.number("other_gib")
+            else "Who held the rest of that card.",
             "GPU memory before the start (gpu_sample), the process table (process) or nvidia-smi on that node",
         )
     )
+
+
+def held_elsewhere(row: RowView | None) -> bool:
+    """Whether most of a full card was none of what PyTorch had reserved in the process that asked, by a message that lists no process."""
+    if row is None or row.number("other_gib") or not row.has("unaccounted_gib"):
+        return False
+    return (row.number("unaccounted_gib") or 0.0) >= _HALF * (row.number("total_gib") or 0.0) > 0
+
+
+def tell_elsewhere(facts: Facts, row: RowView, result: Assessment) -> None:
+    """Say how much that was, and leave open whose."""
+    result.speaks_for.append(
+        claim(f"Of what was in use on that card, {row['unaccounted_gib']} GiB were not PyTorch's in this process.")
+    )
+    result.implies.insert(
+        0,
+        claim(
+            "Another process on the card, or another library in this one, held most of it: a smaller batch alone may not help.",
+            "supported",
+        ),
+    )
+    result.actions.insert(
+        0,
+        claim(
+            "See with nvidia-smi who holds that card; a leftover of an earlier run must be ended first.", "supported"
+        ),
+    )
+    whose_card(facts, row, result)
 
 
 def _before(facts: Facts, row: RowView) -> RowView | None:
@@ -52,7 +82,9 @@ def _before(facts: Facts, row: RowView) -> RowView | None:
     cards = facts.table("gpu_summary", from_ts=(start - _BEFORE).isoformat(), to_ts=(start - _JUST).isoformat())
     for card in cards:
         here = alone or card.text("node").partition(".")[0] == node
-        much = (card.number("peak_gib") or 0.0) >= _HALF * (row.number("other_gib") or 0.0)
+        much = (card.number("peak_gib") or 0.0) >= _HALF * (
+            row.number("other_gib") or row.number("unaccounted_gib") or 0.0
+        )
         if here and much and card.get("gpu") == row.get("gpu"):
             return card
     return None

@@ -2,7 +2,7 @@
 -- TABLES: log_event, train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: log_event.kind = cuda_oom
--- EMPTY: BIGINT, BIGINT, BIGINT, VARCHAR, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, BOOLEAN, TIMESTAMP, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR
+-- EMPTY: BIGINT, BIGINT, BIGINT, VARCHAR, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, BOOLEAN, TIMESTAMP, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR, DOUBLE
 -- PRUNE: job_id
 -- COLUMN events: how many alike
 -- COLUMN ranks: ranks that raised it, where ranks are told apart
@@ -25,11 +25,13 @@
 -- COLUMN severity: worst severity; warning where the program tells of it as of something that it caught
 -- COLUMN message: text of the first one
 -- COLUMN or_later: name of the time, where it is that of an earlier line: it came then or later
+-- COLUMN unaccounted_gib [GiB]: what was in use on the card beyond all that PyTorch had reserved in this process, where no process is listed
 -- CAVEAT: Sizes are as the allocator printed them; a sampled memory curve can miss a peak.
 WITH e AS (
   SELECT *,
     from_json(json_extract(TRY_CAST(detail AS JSON), '$.other_processes'), '[{"pid":"BIGINT","bytes":"BIGINT"}]') AS listed,
-    json_extract(TRY_CAST(detail AS JSON), '$.in_use_bytes') IS NOT NULL AS names_itself
+    json_extract(TRY_CAST(detail AS JSON), '$.in_use_bytes') IS NOT NULL AS names_itself,
+    json_extract_string(TRY_CAST(detail AS JSON), '$.reserved') = 'total' AS reserved_total
   FROM log_event
   WHERE kind = 'cuda_oom' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
@@ -52,7 +54,8 @@ g AS (
     first(coalesce(node, host) ORDER BY ts NULLS LAST, file, line_no) AS node,
     first(gpu ORDER BY ts NULLS LAST, file, line_no) AS gpu,
     requested_bytes, max(total_bytes) AS total_bytes, min(free_bytes) AS free_bytes, max(allocated_bytes) AS allocated_bytes,
-    max(others) AS others, max(other_bytes) AS other_bytes, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS oom_ts,
+    max(others) AS others, max(other_bytes) AS other_bytes,
+    min(total_bytes - free_bytes - reserved_bytes) FILTER (WHERE reserved_total AND NOT names_itself AND listed IS NULL) AS unaccounted_bytes, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS oom_ts,
     CASE WHEN arg_min(coalesce(ts_kind, '') = 'carried', (ts, coalesce(ts_kind, '') = 'carried')) FILTER (WHERE ts IS NOT NULL AND ts_kind IS DISTINCT FROM 'file') THEN 'oom_ts' END AS or_later,
     first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
     first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, max(line_end) AS last_line,
@@ -74,6 +77,7 @@ SELECT
   round(g.allocated_bytes / 1073741824.0, 2) AS allocated_gib, nullif(greatest(g.others, 0), 0) AS other_processes,
   round(g.other_bytes / 1073741824.0, 2) AS other_gib, g.requested_bytes > g.total_bytes AS over_capacity, g.oom_ts, g.file,
   g.line_no, g.last_line, coalesce(s.steps_after, 0) AS steps_after, g.name,
-  CASE WHEN g.raised THEN 'fatal' WHEN g.caught THEN 'warning' ELSE 'error' END AS severity, g.message, g.or_later
+  CASE WHEN g.raised THEN 'fatal' WHEN g.caught THEN 'warning' ELSE 'error' END AS severity, g.message, g.or_later,
+  round(g.unaccounted_bytes / 1073741824.0, 2) AS unaccounted_gib
 FROM g LEFT JOIN s ON s.requested_bytes IS NOT DISTINCT FROM g.requested_bytes AND s.name = g.name
 ORDER BY g.oom_ts NULLS LAST, g.file, g.line_no, g.requested_bytes
