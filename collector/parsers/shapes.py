@@ -64,8 +64,9 @@ _LABEL = lazy.compile(
 
 _LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL|SEVERE|NOTE|EXCEPTION)"
 
-MODULES = lazy.compile(r"\s*(?:Loaded (?:module: |dependency \[)|Loading requirement: )")
-"""What environment modules print of what they load: the beginning of a job's script, and no part of what stands before it."""
+APART = lazy.compile(r"\s*(?:Loaded (?:module: |dependency \[)|Loading requirement: )|Fatal Python error: ")
+"""What is no part of what stands before it: what environment modules print of what they load, at the beginning of a job's script; the
+interpreter's word that it gives up."""
 BAR = lazy.compile(r"\d%\|.{0,400}\| *\d+(?:\.\d+)?[kMG]?/(?:\d|\?).{0,40}\[\d")
 LOG_LINE = lazy.compile(
     rf"\s*(?:"

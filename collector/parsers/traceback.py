@@ -33,7 +33,7 @@ from collector.parsers.raised import (
     names_exception,
     says_no_failure,
 )
-from collector.parsers.shapes import BAR, LOG_LINE, MILD_PREFIX, MODULES, strip_label
+from collector.parsers.shapes import APART, BAR, LOG_LINE, MILD_PREFIX, strip_label
 from store import lazy
 
 NAMES: dict[str, str] = {
@@ -317,7 +317,7 @@ class Traceback:
         inner = LONE.match(text)
         # Megatron puts a space before its records.
         logged = LOG_LINE.match(text) if indent <= self._base + 1 and not GOES_ON.match(text) else None
-        other = logged or inner or frame_at(text) or BAR.search(text) or MODULES.match(text)
+        other = logged or inner or frame_at(text) or BAR.search(text) or APART.match(text)
         if inner and self._raised.message().endswith("raised:"):
             # torch._dynamo prints what its backend raised as the second line of its own message.
             self._wrappers.append(self._raised)

@@ -160,9 +160,14 @@ Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.
 
 @pytest.mark.parametrize(
     "line",
-    ["Loaded module: python3/3.9.1", "Loaded dependency [cudnn/v8]: cuda/11.1", "  Loading requirement: gcc/9.2"],
+    [
+        "Loaded module: python3/3.9.1",
+        "Loaded dependency [cudnn/v8]: cuda/11.1",
+        "  Loading requirement: gcc/9.2",
+        "Fatal Python error: PyGILState_Release: thread state 0x7e00 must be current when releasing",
+    ],
 )
-def test_what_a_later_script_loads_is_no_part_of_an_exceptions_words(line: str):
+def test_what_a_later_script_loads_and_the_interpreters_last_word_are_no_part_of_an_exceptions_words(line: str):
     row = one(f"""\
 Traceback (most recent call last):
   File "/home/u/train.py", line 3, in <module>
