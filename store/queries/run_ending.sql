@@ -126,9 +126,13 @@ again AS (
   SEMI JOIN t ON t.file = s.file AND t.line_no > s.first AND t.line_no < s.last
 ),
 -- Nor is what is said once that of the run, where the count of another training begins below it: one model of several was done.
--- Where no progress stands above, times have to tell that what is below was not merely written later.
+-- Where no progress stands above, times have to tell that what is below was not merely written later. Of very many the last are
+-- looked at: each is held against every step.
 next_of AS (
-  SELECT s.file, s.line_no FROM (SELECT file, line_no, min(at_ts) AS at_ts FROM said WHERE ended AND kind = 'train_end' GROUP BY 1, 2) AS s
+  SELECT s.file, s.line_no FROM (
+    SELECT file, line_no, min(at_ts) AS at_ts FROM said WHERE ended AND kind = 'train_end' GROUP BY 1, 2
+    ORDER BY line_no DESC LIMIT 64
+  ) AS s
   JOIN t USING (file)
   GROUP BY s.file, s.line_no
   HAVING count(*) FILTER (WHERE t.line_no > s.line_no) > 1
