@@ -18,6 +18,7 @@ from agent_tools.facts.memory import of_either
 from agent_tools.facts.ports import network_before, one_node, port_taken, unformed, unreached
 from agent_tools.facts.rank_place import say_where
 from agent_tools.facts.setups import setup_before, unfit_setup
+from agent_tools.families.adapter_names import whose_names
 from agent_tools.families.application_xids import asserted
 from agent_tools.families.base import Assessment
 from agent_tools.families.lone_node import tell_lone_node
@@ -217,19 +218,18 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
     result.implies.append(
         claim(_BROKEN if broken else text, "established" if cause.fault.certainty >= 0.85 else "supported")
     )
+    result.implies += whose_names(cause.message)
     result.actions.append(claim(LOOK_AT_MOUNT if broken else remedy(cause.fault)))
     if on_a_batch(cause):
-        result.implies.append(
-            claim("The labels or indices of the batch may be at fault as well as the code.", "supported")
-        )
+        text = "The labels or indices of the batch may be at fault as well as the code."
+        result.implies.append(claim(text, "supported"))
     if on_a_batch(cause) or at_next_batch(cause):
         result.missing.append(missing("Whether steps came before it.", "progress lines of the training"))
     if of_either(cause):
         result.missing.append(WHOSE_MEMORY)
     if cause.fault.other and not near:
-        result.implies.append(
-            claim(f"It may as well lie in {_CLASS[cause.fault.other]}; the message fits both.", "supported")
-        )
+        text = f"It may as well lie in {_CLASS[cause.fault.other]}; the message fits both."
+        result.implies.append(claim(text, "supported"))
     if cause.fault.certainty < 0.8:
         result.missing.append(
             missing(

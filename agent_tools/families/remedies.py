@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agent_tools.facts.faults import Fault
+from agent_tools.families import adapter_names
 
 BY_CLASS = {
     "data": "Mend or replace the data that the message names, and read them once on a login node before resubmitting.",
@@ -23,6 +24,7 @@ _LOG_IN = (
 )
 _LESS_HOST_MEMORY = "Ask for more host memory (--mem), or load less at once: fewer workers and ranks a node, files mapped instead of read."
 _BY_REASON = {
+    adapter_names.REASON: adapter_names.REMEDY,
     "a file of the data is still the pointer that git-lfs leaves in its place": _PULL,
     "a file is still the pointer that git-lfs leaves in its place": _PULL,
     "the weights file is broken, or the pointer that git-lfs leaves in its place": _FETCH_AGAIN,

@@ -12,7 +12,7 @@ from agent_tools.facts import faults
 from agent_tools.facts.fault_rules import RULES
 from agent_tools.facts.faults import Fault
 from agent_tools.families import a1_startup_crash as a1
-from agent_tools.families import remedies
+from agent_tools.families import adapter_names, remedies
 from tests.agent_tools.families.world import World, judge
 
 
@@ -48,3 +48,23 @@ def test_a_reason_without_one_asks_for_what_its_class_does() -> None:
 def test_the_advice_is_the_reasons(name: str, message: str, advice: str, tmp_path: Path) -> None:
     found = judge(World(tmp_path).job("FAILED", minutes=2).say("exception", name, message), a1.assess)
     assert found.status == "confirmed" and any(advice in c.text for c in found.actions)
+
+
+@pytest.mark.parametrize(
+    ("names", "own", "other"),
+    [
+        ("{'query_key_value'}", "those of BLOOM, Falcon", "have q_proj, k_proj and v_proj"),
+        ("{'v_proj', 'q_proj'}", "those of LLaMA, Mistral", "have query_key_value"),
+        ("['c_attn']", "those of GPT and StarCoder", "have q_proj"),
+        ("{'my_layer'}", "", ""),
+    ],
+)
+def test_layers_that_an_adapter_did_not_find_are_told_by_whose_names_they_are(
+    names: str, own: str, other: str, tmp_path: Path
+) -> None:
+    message = f"Target modules {names} not found in the base model. Please check the target modules and try again."
+    found = judge(World(tmp_path).job("FAILED").say("exception", "ValueError", message), a1.assess)
+    told = " ".join(c.text for c in found.implies)
+    assert found.mode == "config" and "named_modules" in found.actions[0].text
+    assert own in told and other in told
+    assert ("Layers of such names" in told) == bool(own) == bool(adapter_names.whose_names(message))
