@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from agent_tools.facts.ending import FAILED_STATES
 from agent_tools.gate.vocabulary import GRAMMAR, NEUTRAL
 from agent_tools.gate.words import parts, spoken_of, stem, stems
 from store import lazy
@@ -64,9 +65,7 @@ def is_said(word: str, plain: str) -> bool:
     return any(not negated(plain, m.end() - 1) for m in said)
 
 
-_RAN = frozenset(
-    {"RUNNING", "COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "PREEMPTED", "REQUEUED", "OUT_OF_MEMORY"}
-)
+_RAN = FAILED_STATES | {"RUNNING", "COMPLETED", "REQUEUED"}
 _LEFT_OUT = frozenset({"be", "been", "being", "is", "was", "were", "are", "a", "an", "the", "any"})
 _ENOUGH = 3
 _BEGUN = lazy.compile(r"(?i) (?:yet |been |ever )*(?:started|begun|run|launched)\b(?! (?:out|off|low)\b)")

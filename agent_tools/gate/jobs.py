@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent_tools.evidence import CellValue, Evidence, Ledger
+from agent_tools.facts.ending import FAILED_STATES
 from agent_tools.gate.clauses import Clause, Group, held, size
 from agent_tools.gate.grounds import NUMBER_WORDS
 from agent_tools.gate.scope import whole
 from agent_tools.references import HOLE
 from store import lazy
 
-_BAD = frozenset({"FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT", "BOOT_FAIL", "DEADLINE", "LAUNCH_FAILED"})
+_BAD = frozenset(FAILED_STATES | {"LAUNCH_FAILED"}) - {"CANCELLED", "PREEMPTED"}
 _MEANT: dict[str, tuple[str, ...]] = {
     "FAILED": ("failed",),
     "TIMEOUT": ("ran into its time limit", "ran into their time limit", "hit its time limit", "hit their time limit", "timed out"),
@@ -30,9 +31,9 @@ _MEANT: dict[str, tuple[str, ...]] = {
     "RUNNING": ("running",),
     "PENDING": ("pending",),
 }  # fmt: skip
-_STATES = {w: (frozenset({s}), _BAD if w == "failed" else frozenset({s})) for s, words in _MEANT.items() for w in words}
+STATES = {w: (frozenset({s}), _BAD if w == "failed" else frozenset({s})) for s, words in _MEANT.items() for w in words}
 """What a word means of Slurm's states: at least, and at most. Where the two are not of the same rows, the word leaves it open."""
-_VERB = rf"(?:(?:is|are|was|were|has been|have been) )?(?:still )?(?P<{{0}}>{'|'.join(_STATES)})"
+_VERB = rf"(?:(?:is|are|was|were|has been|have been) )?(?:still )?(?P<{{0}}>{'|'.join(STATES)})"
 _NUMBERS = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n), key=len, reverse=True))
 _LISTED = lazy.compile(
     rf"(?i)^\W*(?:(?P<only>only|just) )?(?P<n>{_NUMBERS}) (?:(?P<when>earlier|previous|later|other) )?jobs? (?:(?P<same>of (?:that|the same) (?:name|user)) )?"
@@ -67,7 +68,7 @@ def _listed(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
         return
     word = m.groupdict().get("v")
     of = [r for r in range(len(evidence.rows)) if not m["when"] or _when(evidence, r, m["when"].lower())]
-    for states in _STATES[word.lower()] if word else (None,):
+    for states in STATES[word.lower()] if word else (None,):
         met = {str(evidence.value("job_id", r)) for r in of if states is None or evidence.value("state", r) in states}
         apart = {str(evidence.value("job_id", r)) for r in of if states and evidence.value("state", r) not in states}
         if met != named or met & apart:
@@ -117,7 +118,7 @@ def set_against(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
 
 def _of(cell: CellValue, word: str, ledger: Ledger) -> bool:
     """Whether a cell is how many jobs ended as a word says, by the state of its row."""
-    return cell.column == "jobs" and held(ledger, cell, "state") in _STATES[word.lower()][0]
+    return cell.column == "jobs" and held(ledger, cell, "state") in STATES[word.lower()][0]
 
 
 def _count(cell: CellValue, word: str, ledger: Ledger) -> float | None:
@@ -125,6 +126,6 @@ def _count(cell: CellValue, word: str, ledger: Ledger) -> float | None:
     evidence = ledger.get(cell.id)
     if evidence.query != "find_jobs_summary" or not whole(evidence, ledger):
         return None
-    rows = [size(r["jobs"]) for r in evidence.dicts() if r["state"] in _STATES[word.lower()][0]]
+    rows = [size(r["jobs"]) for r in evidence.dicts() if r["state"] in STATES[word.lower()][0]]
     found = rows[0] if len(rows) == 1 else None
     return found if isinstance(found, float) else None

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import unit_of
 from agent_tools.gate.clauses import SUBJECTS, Clause, held, size
+from agent_tools.gate.jobs import STATES
 from agent_tools.gate.scope import whole
 from agent_tools.gate.words import spoken_of, stems
 from agent_tools.references import HOLE
@@ -34,13 +35,6 @@ _TOO = lazy.compile(
 )
 _ENDED_TOO = lazy.compile(rf"(?i)\b(?:ended|went) (?:as )?(?P<s>{HOLE}+)(?P<w>,? (?:too|as well))\b(?=\W*$|,)")
 _DENIED = lazy.compile(r"(?i)\b(?:no|not|never|none|neither|nor|without|cannot|but|except)\b|n['’]t\b")
-_BAD = frozenset({"FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT", "BOOT_FAIL", "DEADLINE", "LAUNCH_FAILED"})
-_STATES = {
-    "failed": _BAD,
-    "completed": frozenset({"COMPLETED"}),
-    "timed out": frozenset({"TIMEOUT"}),
-    "preempted": frozenset({"PREEMPTED"}),
-}
 _SLACK = 0.05
 _EDGES = (
     "first_",
@@ -148,10 +142,6 @@ def _too(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     own = [evidence.value("state", r) for r in range(len(evidence.rows)) if evidence.value("same_job", r) is True]
     state = held(ledger, cells[0], "state")
     said = m.groupdict().get("v")
-    meant = (
-        _STATES.get(said.lower().removeprefix("was ").removeprefix("were "), frozenset({"CANCELLED"}))
-        if said
-        else {state}
-    )
+    meant = STATES[said.lower().removeprefix("was ").removeprefix("were ")][1] if said else {state}
     if own and state in meant and all(s in meant for s in own):
         yield m.span("w")
