@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.agent_tools.gate.wordkit import Book, book
+from tests.agent_tools.gate.wordkit import Book, book, sides
 
 MORE = {"core": ("native-crash", "4823")}
 
@@ -28,11 +28,4 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Book:
     return book(tmp_path_factory.mktemp("lake"), MORE, besides=besides)
 
 
-@pytest.mark.parametrize("text", [false for false, _ in SAID])
-def test_what_the_rows_do_not_say_is_refused(shown: Book, text: str) -> None:
-    assert not shown.passes(text)
-
-
-@pytest.mark.parametrize("text", sorted({true for _, true in SAID}))
-def test_what_the_rows_say_passes(shown: Book, text: str) -> None:
-    assert shown.passes(text)
+test_what_the_rows_do_not_say_is_refused, test_what_the_rows_say_passes = sides(SAID)

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
@@ -51,6 +53,20 @@ class Book:
             if e.query == query and e.params.get("job_id") == wanted:
                 return e.id
         raise KeyError(f"{job}.{query}")
+
+
+def sides(said: Sequence[tuple[str, str]]) -> tuple[Callable[[Book, str], None], Callable[[Book, str], None]]:
+    """Two tests for pairs of a false sentence and its true twin, to be named in a module that has the fixture `shown`."""
+
+    @pytest.mark.parametrize("text", [false for false, _ in said])
+    def refused(shown: Book, text: str) -> None:
+        assert not shown.passes(text)
+
+    @pytest.mark.parametrize("text", sorted({true for _, true in said}))
+    def passing(shown: Book, text: str) -> None:
+        assert shown.passes(text)
+
+    return refused, passing
 
 
 def book(
