@@ -15,7 +15,7 @@ _NOT_FOUND = lazy.compile(r"(?s)Target modules? (?P<names>.{1,400}?) not found i
 _KINDS: tuple[tuple[frozenset[str], str, str], ...] = (
     (frozenset({"query_key_value"}), "BLOOM, Falcon, GPT-NeoX and ChatGLM", "query_key_value"),
     (frozenset({"q_proj", "k_proj", "v_proj", "o_proj"}), "LLaMA, Mistral, Qwen, Gemma and OPT", "q_proj, k_proj and v_proj"),
-    (frozenset({"c_attn"}), "GPT and StarCoder", "c_attn"),
+    (frozenset({"c_attn"}), "StarCoder and OpenAI's GPT", "c_attn"),
     (frozenset({"Wqkv"}), "MPT", "Wqkv"),
     (frozenset({"query", "key", "value"}), "BERT, RoBERTa and ELECTRA", "query, key and value"),
 )  # fmt: skip

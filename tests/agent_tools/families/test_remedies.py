@@ -55,7 +55,7 @@ def test_the_advice_is_the_reasons(name: str, message: str, advice: str, tmp_pat
     [
         ("{'query_key_value'}", "those of BLOOM, Falcon", "have q_proj, k_proj and v_proj"),
         ("{'v_proj', 'q_proj'}", "those of LLaMA, Mistral", "have query_key_value"),
-        ("['c_attn']", "those of GPT and StarCoder", "have q_proj"),
+        ("['c_attn']", "those of StarCoder and OpenAI", "have q_proj"),
         ("{'my_layer'}", "", ""),
     ],
 )
