@@ -81,14 +81,14 @@ def _of_rerun(cell: CellValue, ledger: Ledger) -> bool:
     if isinstance(number, int):
         return number > 1
     evidence = ledger.get(cell.id)
-    of = _attempts(job_of(ledger, cell), ledger)
+    of = attempts_of(job_of(ledger, cell), ledger)
     own = [c.name for c in evidence.columns if TS.fullmatch(c.name) and not c.name.startswith("earlier_")]
     times = [t for n in own if isinstance(t := size(evidence.value(n, cell.row)), str)]
     lives = [life for n, life in of.items() if n > 1]
     return bool(times) and all(any(a <= t <= b for a, b in lives) for t in times)
 
 
-def _attempts(job: str, ledger: Ledger) -> dict[int, tuple[str, str]]:
+def attempts_of(job: str, ledger: Ledger) -> dict[int, tuple[str, str]]:
     """When each attempt of a job began and ended, by its number."""
     found: dict[int, tuple[str, str]] = {}
     for evidence in ledger.all():
@@ -109,7 +109,7 @@ def _sent_back(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     if not said or not cells or _BY.search(clause.own):
         return
     jobs = {job_of(ledger, c) for c in cells}
-    lives = _attempts(next(iter(jobs)), ledger) if len(jobs) == 1 else {}
+    lives = attempts_of(next(iter(jobs)), ledger) if len(jobs) == 1 else {}
     ends = {end for number, (_, end) in lives.items() if any(n > number for n in lives)}
     if ends and all(str(c.value) in ends for c in cells if is_time(c)):
         yield from (m.span("w") for m in said)

@@ -34,6 +34,7 @@ from agent_tools.gate.nothing import nothing_of
 from agent_tools.gate.phases import untrained
 from agent_tools.gate.quantities import borne_out, without
 from agent_tools.gate.sequence import in_sequence, untold
+from agent_tools.gate.standing import over, unrestarted
 from agent_tools.gate.vocabulary import (
     ALIKE,
     ALSO_SAID,
@@ -128,22 +129,20 @@ class Backing:
         label = named and whole == text and _LABELLED.fullmatch(_MARK.sub("*", text))
         if label or _BARE.fullmatch(_MARK.sub("*", whole)):
             found["the bare reference"] = None  # beside "who broke it?" a name alone is an accusation
-        if ref := denied(text, self.ledger):
-            found[f"the denial of [[{ref}]]"] = None
-        if ref := unsaid(whole, self.ledger):
-            found[f"the time [[{ref}]] of something that it is not the time of"] = None
-        if ref := beside_edge(text, self.ledger):
-            found[f"the moment of [[{ref}]], which is of another one or of the whole,"] = None
-        if ref := of_part(text, self.ledger):
-            found[f"the figure of [[{ref}]], which is of some of the steps only,"] = None
-        if ref := of_other_end(text, self.ledger):
-            found[f"the time of [[{ref}]], which is up to the job's own end,"] = None
+        checks = {
+            "the denial of [[{}]]": denied(text, self.ledger),
+            "the time [[{}]] of something that it is not the time of": unsaid(whole, self.ledger),
+            "the moment of [[{}]], which is of another one or of the whole,": beside_edge(text, self.ledger),
+            "the figure of [[{}]], which is of some of the steps only,": of_part(text, self.ledger),
+            "the time of [[{}]], which is up to the job's own end,": of_other_end(text, self.ledger),
+            "the moment of [[{}]] beside the run's start or end": outside_of_run(text, self.ledger),
+            "the state of [[{}]] as one that lasts (it is over)": over(text, self.ledger),
+        }
+        found |= {said.format(ref): None for said, ref in checks.items() if ref}
         if not nothing and (empty := [c.ref for c in self._cells(refs) if c.column == FOUND]):
             found[f"the empty answer of [[{empty[0]}]]"] = None
         if what := memory_of_another(text, [self.ledger.get(c.id) for c in self._cells(refs)]):
             found[what] = None
-        if ref := outside_of_run(text, self.ledger):
-            found[f"the moment of [[{ref}]] beside the run's start or end"] = None
         if not nothing and (ref := undated(text, self.ledger)):
             found[f"the time of [[{ref}]], which lies outside of the job's run,"] = None
         if not nothing and (ref := ownerless(list(self._cells(refs)), self._vouched, self.ledger)):
@@ -182,7 +181,10 @@ class Backing:
                 known = (absent is not None and is_absent(word, text, absent, backed)) or self._says(word, text, refs)
                 known = known or any(c.value is True and low in c.column.split("_") for c in self._cells(refs))
                 known = known or nothing or unbegun(word, text, self._states(refs))
-            elif not negative and low.endswith("ed") and refuses(word, self._texts(refs)):
+            elif not negative and (
+                (low.endswith("ed") and refuses(word, self._texts(refs)))
+                or unrestarted(word, list(self._cells(refs)), self._texts(refs), self.ledger)
+            ):
                 known = False
             elif low == "crash" and _THE_CRASH.search(plain) and not negative:
                 known = {job_of(self.ledger, c) for c in self._cells(refs)} <= self._crashed or spoken_of(word, backed)

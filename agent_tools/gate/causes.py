@@ -66,6 +66,7 @@ _TOLD = lazy.compile(
     r"(?i)\b(?:the|its) (?:exception|error)(?:['’]s)? (?:root )?cause (?:is|was|being) \"?\[\[[^\]]*\.cause_name\]\]"
     r"|\bthe (?:root )?cause of (?:the|this|that) (?:exception|error)(?: \"?\[\[[^\]]*\.name\]\]\"?)? (?:is|was) \"?\[\[[^\]]*\.cause_name\]\]"
     r"|\bthe reason (?:that (?:is|was) )?(?:given|noted|recorded|stated|set|entered) for (?:the )?(?:node|state of (?:the )?node) \[\[[^\]]*\.node\]\] (?:is|was) \"?\[\[[^\]]*\.reason\]\]"
+    r"|\b(?:node|host) \[\[[^\]]*\.node\]\] (?:was|is|had been) (?:(?:the|only|one) )*(?:in trouble|down|drained|draining),? with the reason \"?\[\[[^\]]*\.reason\]\]"
 )
 """What Python chained an exception to, and what somebody wrote down about a node: told as what the columns are."""
 _CAUSE_OF = lazy.compile(
