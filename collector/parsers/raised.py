@@ -33,6 +33,17 @@ LOGGED = lazy.compile(
 GLUED = lazy.compile(rf"(?:it/s|s/it|[\w?]\]|\)|^)(?P<name>{_ENDING}|Exception): (?P<text>\S.*)$")
 # An exception whose text is the traceback of another, told whole.
 CARRIES = lazy.compile(rf"(?P<name>{_ENDING}): Traceback \(most recent call last\):\s*$")
+ASIDE = lazy.compile(
+    r"Exception (?:ignored [iwoa]|in thread)|Logging error -|Error in (?:sys\.exc|atexit|\w+customize;)|FULL_ERROR=1"
+    r"|Error processing line \d+ of .{1,300}\.pth:"
+)
+"""What Python, a logger or hydra says above a traceback of which the program does not end.
+
+CPython's site goes on with the next .pth file after a line of one that fails, and without sitecustomize where that does.
+"""
+SITE = lazy.compile(r"Error processing line \d+ of ")  # with a blank line below it
+IGNORED = lazy.compile(r"Exception ignored |\w+customize; set ")
+"""Of these, what stands above an exception that is printed without its traceback."""
 # A library or a program that caught what follows says so in the line before: what failed, and what it does instead. The word
 # that it tries again does not count: the last of the tries ends in what follows.
 CAUGHT = lazy.compile(

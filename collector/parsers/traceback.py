@@ -17,16 +17,19 @@ from typing import ClassVar
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.frames import Frame, begins_program, frame_at, in_thread, through_program, unfold
 from collector.parsers.raised import (
+    ASIDE,
     CARRIES,
     CAUGHT,
     CAUGHT_ANCHORS,
     GLUED,
     GOES_ON,
+    IGNORED,
     LOGGED,
     LONE,
     MAX_TEXT,
     PARAGRAPHS,
     RAISED,
+    SITE,
     Raised,
     exception_row,
     half_said,
@@ -43,9 +46,6 @@ NAMES: dict[str, str] = {
 
 HEADER = "Traceback (most recent call last)"
 _CHAIN = ("During handling of the above exception", "The above exception was the direct cause of")
-_ASIDE = lazy.compile(
-    r"Exception (?:ignored [iwoa]|in thread)|Logging error -|Error in (?:sys\.exc|atexit)|FULL_ERROR=1"
-)
 _NESTED = lazy.compile(r"(?:-- Process (?P<process>\d+) terminated with the following error:|Original Traceback)")
 _GROUP = lazy.compile(r"^\s*(?:\| ?|\+ (?=Exception Group)|\+-\+-{5,}|\+-{5,})")
 _MARKER = lazy.compile(r"\s*[\^~]+\s*$|\s*\.\.\.<\d+ lines>\.\.\.$|\s*\[Previous line repeated")
@@ -137,8 +137,8 @@ class Traceback:
 
     def _idle(self, line: Line) -> list[ParsedRow]:
         text = line.text
-        if _ASIDE.search(text):
-            self._aside = text[:200]
+        if ASIDE.search(text) or (not text.strip() and SITE.search(self._aside or "")):
+            self._aside = text[:200] if text.strip() else self._aside
             return []
         aside, self._aside = self._aside, None
         if "%|" not in text and HEADER not in text and CAUGHT.match(strip_label(text[:400])):
@@ -167,7 +167,7 @@ class Traceback:
             return []
         self._begin(line, headed=False)
         # What C code raises where nobody can catch it (a flush, a close) CPython prints without a traceback.
-        mild = (logged and _MILD.search(logged["prefix"])) or (aside and "Exception ignored " in aside)
+        mild = (logged and _MILD.search(logged["prefix"])) or (aside and IGNORED.search(aside))
         conda = found["name"] in ("CommandNotFoundError", "CondaError")  # of `conda activate`; the script goes on
         self._severity = "warning" if mild or conda else "error"
         self._extra = {"traceback": False}
@@ -326,7 +326,7 @@ class Traceback:
         if inner and self._raised.frames and in_thread(self._raised.frames[0]) and inner["name"] == self._raised.name:
             self._last = line.line_no  # a second thread said the same, its lines between those of the first
             return []
-        if other or _ASIDE.search(text) or len(self._blank) > _MAX_TAIL or "KeyboardInterrupt" in self._raised.name:
+        if other or ASIDE.search(text) or len(self._blank) > _MAX_TAIL or "KeyboardInterrupt" in self._raised.name:
             return [*self._finish(), *self._idle(line)]
         if self._seen_blank:
             self._blank.append(text)

@@ -41,6 +41,29 @@ def test_a_line_that_only_skips_or_only_fails_says_nothing_of_what_follows(befor
     assert row.severity == "fatal"
 
 
+@pytest.mark.parametrize("blank", ["\n", ""])
+def test_a_startup_file_that_python_passes_over_ends_no_program(blank):
+    stack = """  Traceback (most recent call last):
+    File "/sw/py/3.9/lib/python3.9/site.py", line 177, in addpackage
+      exec(line)
+    File "<string>", line 1, in <module>
+  {}
+
+Remainder of file ignored
+"""
+    for said in ("ImportError: no module named plug", "AttributeError: module 'types' has no attribute 'X'"):
+        (row,) = parse(
+            f"Error processing line 3 of /home/u/site-packages/tool.pth:\n{blank}{stack.format(said)}step 1\n"
+        )
+        assert row.severity == "warning"
+    (row,) = parse(
+        "Error in usercustomize; set PYTHONVERBOSE for traceback:\nModuleNotFoundError: No module named 'hook'"
+    )
+    assert row.severity == "warning"
+    (row,) = parse("Error processing line 3 of the manifest\n" + PLAIN.split("\n", 1)[1])
+    assert row.severity == "fatal"
+
+
 @pytest.mark.parametrize("cut", range(2, 11))
 def test_a_traceback_cut_anywhere_is_still_a_row(cut):
     row = one("\n".join(PLAIN.splitlines()[:cut]))
