@@ -93,6 +93,8 @@ _WHY_LAYER: dict[Layer, tuple[str, float, str]] = {
     "model": ("code", 0.66, "it was raised in the model or the training loop itself"),
     "output": ("code", 0.72, "it was raised while results were being written"),
 }
+_HANDED = lazy.compile(r"~/[^\n]+(?:\n[^\n]*\bsubprocess\.py[^\n]*){1,9}(?:\n> [^\n]*)?\Z")
+"""The program's own call of another one, which was handed what it does not take: nothing was looked for or started."""
 _SETTING = lazy.compile(r"\b(args|cfg|config|conf|hparams|hp|opts?|FLAGS|params)\b\s*[.\[]")
 _INPUT = lazy.compile(r"data|img|image|label|annotation|sample|exists\(|isfile|isdir|\.shape|len\(", re.IGNORECASE)
 _KEYWORD = lazy.compile(
@@ -131,7 +133,7 @@ _PLAIN_NAMES = ("KeyError", "AssertionError", "RuntimeError", "ValueError", "Exc
 def classify(name: str, message: str, calls: str) -> Fault:
     """The fault class of an exception; `calls` are its frames as the query `exceptions` gives them, or nothing."""
     origin = origin_of(calls)
-    if origin.layer is None:
+    if origin.layer is None or (origin.layer == "env" and name.endswith("TypeError") and _HANDED.search(calls)):
         origin = replace(origin, layer=layer_of_type(name))
     calls, _, source = calls.partition("\n> ")
     if (carrier := name.rsplit(".", 1)[-1]) in _CARRIERS and (found := _CARRIED.search(message)):
