@@ -12,7 +12,7 @@ from typing import Any
 
 from agent_tools.evidence import MAX_ROWS, Asks, Ledger
 from agent_tools.facts.asked import ALL_GPUS, BY_GPU, BY_NODE, NO_JOB, OF_THE_END, PER_GPU, WHOLE_JOB
-from agent_tools.facts.earlier import echoed, of_earlier_try, trained_past, went_on
+from agent_tools.facts.earlier import echoed, of_earlier_try, passed_over, trained_past, went_on
 from agent_tools.facts.ending import OUTSIDE, Ending, read_ending
 from agent_tools.facts.evaluating import beside_training, counted_before
 from agent_tools.facts.exceptions import Raised, read
@@ -298,7 +298,7 @@ class Facts:
         """
         own = [r for r in self.fatal if r.role == "application"]
         timed = all(r.row.has("own_ts") for r in own)
-        return sorted(own, key=lambda r: (r.row.text("severity") != "fatal", not timed and r.fault.certainty < 0.8))
+        return sorted(own, key=lambda r: (passed_over(r, own), not timed and r.fault.certainty < 0.8))
 
     @cached_property
     def cut_short(self) -> Raised | None:

@@ -17,6 +17,8 @@ from store import lazy
 
 _UNLOADED = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "TabError"})
 _ENTRY = lazy.compile(r"(?P<file>.+):(?P<line>\d+) in <module>")
+_PACKAGED = lazy.compile(r"[/\\](?:site|dist)-packages[/\\](?!.*(?:spawn|worker|process)).{1,300} in (?!<module>)")
+"""A stack that begins in a package's own function, and in none that a process or a worker begins with."""
 _HEAD = 120
 """Lines at the head of a script in which its imports stand; one further down may come after hours of work."""
 _WAITED = ("rendezvous", "collective", "peer")
@@ -53,6 +55,27 @@ def of_earlier_try(raised: Raised, progress: Progress, others: Iterable[Raised],
         if later["file"] == entry["file"] and int(later["line"]) > int(entry["line"]):
             return True
     return False
+
+
+def passed_over(raised: Raised, others: Iterable[Raised]) -> bool:
+    """Whether a logger told of this, or an installed package that went on without what failed.
+
+    The stack of the latter begins inside the package, and below it in the same file another exception went through the whole
+    program.
+    """
+    if raised.row.text("severity") != "fatal":
+        return True
+    if not _PACKAGED.search(raised.row.text("entry_frame")):
+        return False
+    line, file = raised.row.number("line_no") or 0, raised.row.text("file")
+    return any(
+        o.row.text("file") == file
+        and (o.row.number("line_no") or 0) > line
+        and _ENTRY.fullmatch(o.row.text("entry_frame")) is not None
+        and "-packages" not in o.row.text("entry_frame")
+        and o.message != raised.message
+        for o in others
+    )
 
 
 def _came_after(progress: Progress, line: float, file: str, tail: Callable[[], View]) -> bool:

@@ -86,6 +86,8 @@ _CARRIED = lazy.compile(r"Caught \S+ in (?:DataLoader worker process|pin memory 
 _SAVE = lazy.compile(
     r"torch/serialization\.py(?::\d+)? in (?:_?(?:legacy_)?(?:save|write)\w*|_open_zipfile_writer)"
     r"|\bin _?save_(?:checkpoint|zero_checkpoint|model|state|pretrained|weights)\b|\bin write_record\b"
+    # The call that saves is what failed, before anything of it ran: the line of the program that Python quotes.
+    r"|\n> (?:[^\n]{0,80}[\s.=(])?_?save_(?:checkpoint|model|state|weights)\w{0,30}\("
 )
 # safetensors' words for a file that it could not write; for one that it could not read it says "deserializing".
 # Torch7 counts what it could write of its file.

@@ -42,3 +42,50 @@ def test_an_allocation_that_is_refused_is_no_library_that_crashed(tmp_path: Path
     assert draft.family == "A2"
     assert "asked for host memory" in draft.headline
     assert not any("library" in a.text for a in draft.actions)
+
+
+SAVES = """Traceback (most recent call last):
+  File "/home/u/fit.py", line 90, in <module>
+    main()
+  File "/home/u/fit.py", line 71, in main
+    {}
+TypeError: {}() got an unexpected keyword argument 'best'
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "family"),
+    [
+        ("tools.save_model(net, best=top)", "save_model", "A3"),
+        ("self.save_checkpoint(", "save_checkpoint", "A3"),
+        ("tools.load_model(path, best=top)", "load_model", "A1"),
+        ("args = parse(save_model=True, best=top)", "parse", "A1"),
+    ],
+)
+def test_a_call_that_saves_what_was_trained_comes_after_training(
+    tmp_path: Path, call: str, name: str, family: str
+) -> None:
+    assert drafted("building the net\n" + SAVES.format(call, name), tmp_path).family == family
+
+
+PLUGIN = """Traceback (most recent call last):
+  File "/v/lib/python3.12/site-packages/{}", line 41, in {}
+    module.start()
+ImportError: libcudart.so.12: cannot open shared object file
+"""
+OWN = """Traceback (most recent call last):
+  File "/home/u/fit.py", line 12, in <module>
+    print(undefined_name)
+NameError: name 'undefined_name' is not defined
+"""
+
+
+@pytest.mark.parametrize("at", [("jax/_src/xla_bridge.py", "discover"), ("stevedore/extension.py", "_load_plugins")])
+def test_what_a_package_told_of_and_went_on_without_is_not_what_ended_the_program(
+    tmp_path: Path, at: tuple[str, str]
+) -> None:
+    draft = drafted("plugin failed:\n" + PLUGIN.format(*at) + OWN, tmp_path)
+    assert (draft.family, draft.mode) == ("A1", "code"), draft.headline
+    assert drafted("plugin failed:\n" + PLUGIN.format(*at), tmp_path / "alone").mode == "env"
+    worker = PLUGIN.format("torch/multiprocessing/spawn.py", "_wrap")
+    assert drafted("plugin failed:\n" + worker + OWN, tmp_path / "worker").mode == "env"
