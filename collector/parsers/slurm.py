@@ -43,7 +43,7 @@ NAMES: dict[str, str] = {
     "prolog_failed": "a prolog, epilog or SPANK plugin failed",
     "cpu_bind_failed": "the CPUs to bind to are none of the step's",
     "container_failed": "pyxis or enroot could not bring up the container",
-    "submit_failed": "sbatch: Batch job submission failed",
+    "submit_failed": "sbatch: Batch job submission failed; a request that srun, sbatch or salloc refuses itself",
     "allocation_failed": "Unable to allocate resources; configuration not available",
     "controller_unreachable": "the controller did not answer",
     "queued": "srun or salloc waits for resources",
@@ -103,6 +103,10 @@ _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"satisfy cpu bind request|CPU binding outside of job step allocation", "cpu_bind_failed", "fatal"),
         (r"launch failed|Task launch|aborted before step completely launched|Application launch|task_launch|tasks? not started|Failed to launch", "launch_failed", "fatal"),
         (r"Batch job submission failed", "submit_failed", "fatal"),
+        # A request that the client itself refuses: the words of slurm_strerror for a part of it, and those of getopt for an option.
+        (r"^(?:Invalid|Unknown) (?!job id).{1,70}specifi(?:cation|ed)\b|^[\w ]{3,30} specification (?:invalid|can ?not be satisfied)|^invalid number of ",
+         "submit_failed", "fatal"),
+        (r"^(?:unrecognized option|invalid option -- |option '[^']{1,60}' (?:requires an argument|is ambiguous|doesn't allow))", "bad_option", "fatal"),
         (r"(?:[Jj]ob|[Ss]tep) (?:\S+ )?(?:has )?exceeded (?:its|the) time ?limit", "time_limit", "fatal"),
         (r"(?:QOS|Assoc|account|limit).*(?:limit|exceed|Invalid)|AssocGrp|QOSMax|Job violates", "job_limit", "fatal"),
         (r"[Uu]nable to allocate resources|Requested node configuration|allocation failure|Job allocation .* has been revoked", "allocation_failed", "fatal"),
@@ -284,6 +288,8 @@ class Slurm:
             refused = level == "fatal" and found["who"].replace("yh", "s") in ("srun", "sbatch", "salloc")
             known = ("submit_failed", "fatal") if refused else ("other", "warning" if level == "error" else "error")
         name, severity = known
+        if name == "bad_option":  # getopt speaks for the command, and has no word of its own for an error
+            name, level = "submit_failed", "error"
         if (level is None and name not in _UNLABELLED) or (
             text.startswith(("debug", "launch/")) and name != "force_terminated"
         ):
