@@ -131,6 +131,11 @@ _AHEAD = lazy.compile(r"(?<![\w./-])(?P<n>\d{1,12}+)(?P<total>) (?i:iterations?|
 _PAIR = lazy.compile(r"^\[ {0,6}(?P<epoch>\d{1,9})(?:(?:, {0,8}|/(?=0\d{3}))(?P<n>\d{1,12}))?\]")
 _ROUND = lazy.compile(r"^\[?\s{0,3}\(\s?(\d{1,9})\s?\)\s")  # `[ (3 ) Loss: 0.358, train_Acc: 0.986]`
 _LED = lazy.compile(r"^\s{0,8}[\[(]\s{0,4}(\d{1,9}+)\s?/\s{0,4}(\d{1,9}+)[\])]\s")
+# A figure with no word for it in front of both losses, the training's and what was held out: a loop compares them once an epoch.
+_BARE = lazy.compile(
+    rf"{_LEAD}(?P<n>\d{{1,9}}+)\s{{0,2}}[,:;|-]?\s{{1,4}}(?=(?i:(?:train(?:ing)?|trn?)[ _.-]{{0,2}})?(?i:loss)\s{{0,2}}[:=])"
+    r"(?=.{1,200}?(?<![A-Za-z])(?i:val|valid|validation|test|eval|dev)[ _.-](?i:[a-z]{0,12}loss|acc\w*|f1|iou|dice|auc)\s{0,2}[:=])"
+)
 _PART_EPOCH = lazy.compile(r"(?i)\bepochs?[ :=]{1,3}(\d{1,9}\.\d{1,9})(?: ?/ ?(\d{1,9}))?")
 
 
@@ -177,7 +182,8 @@ def counts(text: str) -> Counts | None:
     first = (_FIRST.search(text) or _AHEAD.search(text)) if step is None and within is None else None
     heads = [m.start() for m in (epoch, step, first) if m is not None]
     if not heads:
-        return None
+        bare = _BARE.search(text)
+        return None if bare is None else Counts(bare.start("n"), epoch=float(bare["n"]))
     # An epoch out of so many in brackets may lead the line, before a word for the steps.
     led = _LED.match(text) if epoch is None and step is not None else None
     part = led or _PART_EPOCH.search(text) if epoch is None else None

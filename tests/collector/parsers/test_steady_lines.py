@@ -188,3 +188,30 @@ def test_a_row_of_a_table_counts_by_its_first_cell() -> None:
 def test_an_episode_in_brackets_is_counted() -> None:
     got = steps(*(f"[ep   {n}] reward {n}.5 kl 0.02 loss 0.1{n} entropy 1.2" for n in range(1, 5)))
     assert [(r.epoch, r.loss) for r in got] == [(1, 0.11), (2, 0.12), (3, 0.13), (4, 0.14)]
+
+
+@pytest.mark.parametrize(
+    "worded",
+    [
+        "{n},  train loss: 0.{m}, val loss: 0.3{m}",
+        "10:14:0{n} [INFO] {n}, train_loss=0.{m}, test_loss=0.3{m}, LR=0.1, time 9.06s",
+        "{n} - loss: 0.{m} - val_acc: 0.7{m}",
+        "  {n}: training loss=0.{m}; eval f1=0.5{m}",
+    ],
+)
+def test_a_bare_figure_before_both_losses_counts_epochs(worded: str) -> None:
+    got = steps(*(worded.format(n=n, m=9 - n) for n in (1, 2, 3)))
+    assert [(r.epoch, r.step, r.loss, r.split) for r in got] == [(n, None, (9 - n) / 10, "train") for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    "worded",
+    [
+        "{n}, loss: 0.{m}",
+        "{n} samples, train loss: 0.{m}",
+        "{n}. the train loss and the val loss",
+        "{n}: val loss: 0.{m}",
+    ],
+)
+def test_a_bare_figure_before_less_counts_nothing(worded: str) -> None:
+    assert steps(*(worded.format(n=n, m=9 - n) for n in (1, 2, 3))) == []
