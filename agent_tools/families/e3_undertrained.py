@@ -21,6 +21,8 @@ EXPLAINS = ("G1", "D1", "D2", "D3", "E1", "E2", "F2")
 HANDFUL = 5
 MAY_BE_MEANT = 8
 FEW = 12
+_BEGINNING = 0.1
+"""Share of the first epoch in which so few steps cannot be all of a small data set."""
 SCANT = 32
 """So few samples in all cannot train a model, whatever the batch was; the number of steps is at most that."""
 _UPDATES = lazy.compile(r"after (\d{1,9}) (?:optimizer )?(?:updates?|steps?|iterations?)\b", re.IGNORECASE)
@@ -162,7 +164,7 @@ def assess(facts: Facts) -> Assessment:
         rule = quoted(stopped[0], "message", "line_no")
         why = f"and its own rule for stopping early ended it: {rule}"
         return _meant_so(steps, 0.1, why, f"then stopped early by its own rule: {rule}")
-    if steps.number > MAY_BE_MEANT:
+    if steps.number > MAY_BE_MEANT and not _early_in_epoch(row):
         return Assessment(
             CODE,
             "suspected",
@@ -175,8 +177,14 @@ def assess(facts: Facts) -> Assessment:
         )
     sure = facts.ending.succeeded or count(row, "ends") > 0 or steps.planned
     if steps.number > HANDFUL:
-        return _undertrained(row, steps, 0.65)
+        return _undertrained(row, steps, 0.65 if steps.number <= MAY_BE_MEANT else 0.6)
     return _undertrained(row, steps, 0.9 if sure else 0.75)
+
+
+def _early_in_epoch(row: RowView) -> bool:
+    """Whether the run ended near the beginning of its first epoch: by a number of steps that was set, and not for want of data."""
+    epoch = row.number("last_epoch")
+    return epoch is not None and 0 < epoch < _BEGINNING
 
 
 def _meant_so(steps: Steps, confidence: float, why: str, told: str) -> Assessment:

@@ -7,6 +7,7 @@ import pytest
 from agent_tools.families.base import Assessment
 from agent_tools.families.e3_undertrained import assess
 from store.rows import LogEvent, SlurmJob, TrainStep
+from tests.agent_tools.families.logkit import drafted
 from tests.agent_tools.families.world import World, judge
 
 
@@ -140,3 +141,26 @@ def test_a_loop_that_began_and_was_done_in_one_second_made_no_step(tmp_path: Pat
 
 BEGAN = "2025-04-03 10:00:00"
 DONE = "[after training is done] datetime:"
+
+
+def _trained(steps: int, epoch: float) -> str:
+    """A trainer's reports of each step, and what it says at its end."""
+    lines = [
+        f"{{'loss': {2.5 - n / 10:.4f}, 'grad_norm': 4.5, 'learning_rate': 2e-05, 'epoch': {epoch * n / steps:.3f}}}"
+        for n in range(1, steps + 1)
+    ]
+    end = f"{{'train_runtime': {steps * 4.0}, 'train_samples_per_second': 2.0, 'train_steps_per_second': 0.25, 'train_loss': 2.0, 'epoch': {epoch}}}"
+    return "\n".join([*lines, end, ""])
+
+
+@pytest.mark.parametrize(("steps", "epoch"), [(9, 0.05), (12, 0.002)])
+def test_a_dozen_steps_at_the_beginning_of_an_epoch_are_no_healthy_run(
+    tmp_path: Path, steps: int, epoch: float
+) -> None:
+    draft = drafted(_trained(steps, epoch), tmp_path)
+    assert (draft.family, draft.confidence < 0.7) == ("E3", True), draft.headline
+
+
+@pytest.mark.parametrize(("steps", "epoch"), [(10, 1.0), (12, 3.0), (14, 0.05)])
+def test_a_dozen_steps_through_all_of_a_small_data_set_may_be_meant(tmp_path: Path, steps: int, epoch: float) -> None:
+    assert drafted(_trained(steps, epoch), tmp_path).family == "G1"
