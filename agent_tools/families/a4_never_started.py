@@ -30,7 +30,7 @@ from agent_tools.families.launch_reason import (
     speaker,
     where_before,
 )
-from agent_tools.families.shell_failed import shell_failed
+from agent_tools.families.shell_failed import only_read_in, shell_failed
 from agent_tools.families.step_cancels import NODES, or_by_slurm
 from agent_tools.families.unread_script import FURTHER, SHORT, UNREADABLE, unread, unset
 from agent_tools.say import count, lacks, own_failure, quoted, say
@@ -354,7 +354,8 @@ def _starter(facts: Facts) -> RowView | None:
 def _shell_only(facts: Facts) -> bool:
     """Whether the log is so short that the shell's complaint is its content, and ends with it."""
     tail = [r for r in facts.table("log_tail") if r.text("text").strip()]
-    return 0 < len(tail) <= SHORT and _NO_PROGRAM.search(tail[-1].text("text")) is not None and not facts.raised
+    said = [r for r in tail if _NO_PROGRAM.search(r.text("text"))]
+    return 0 < len(tail) <= SHORT and said[-1:] == tail[-1:] and not facts.raised and not only_read_in(said)
 
 
 def _not_it(facts: Facts) -> Assessment:

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from agent_tools.facts import RowView
+from agent_tools.facts.shell_words import NO_FILE
 from store import lazy
 
+_READ_IN = lazy.compile(
+    r"(?:^|/)\.(?:profile|bash_profile|bash_login|bashrc|zshrc|zprofile|cshrc|tcshrc|login)[:：] |^/etc/(?:profile|bash)"
+    r"|[\s/‘'`](?:activate|\.(?:profile|bash_profile|bashrc)|conda\.sh|setvars\.sh|(?:[\w.-]*[_.-])?(?:env|venv|common|setup|functions|vars|modules)"
+    r"(?:[_.-][\w-]*)?(?:\.(?:sh|bash|env))?)[’']?[:：] ?(?:" + NO_FILE + ")"
+)
+"""What a shell reads into itself and goes on without: its own start-up files, an environment, functions of the site or the user."""
 _ENTERS = lazy.compile(r": cd: ")  # bash, dash and ksh name the built-in command between the line and the folder
+
+
+def only_read_in(lines: Iterable[RowView]) -> bool:
+    """Whether all that the shell complains of in these lines are files that it reads in, and none a program that it starts."""
+    texts = [r.text("text") for r in lines]
+    return bool(texts) and all(_READ_IN.search(text) and not _ENTERS.search(text) for text in texts)
 
 
 def shell_failed(line: RowView | None) -> tuple[str, str, tuple[str, str]]:

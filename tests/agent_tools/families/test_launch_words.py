@@ -155,3 +155,20 @@ def test_a_folder_that_cannot_be_entered_is_no_program_that_is_missing(tmp_path:
     assert not any("spelling of the command" in a.text for a in draft.actions)
     headline, _, advice = shell_failed(None)
     assert headline.endswith("could not find or execute it.") and "spelling of the command" in advice[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "started"),
+    [
+        (("/var/spool/slurmd/job7/slurm_script: line 9: /opt/venv/bin/activate: No such file or directory",), True),
+        (("/home/u/.bashrc: line 4: /opt/tools/init: No such file or directory", "run.sh: line 2: lib/env_setup.sh: No such file or directory"), True),
+        (("run.sh: line 2: lib/env_setup.sh: No such file or directory", "run.sh: line 7: bin/fit: No such file or directory"), False),
+        (("/usr/bin/env: ‘python3’: No such file or directory",), False),
+        (("run.sh: line 7: ./fit_env: Permission denied",), False),
+    ],
+)  # fmt: skip
+def test_a_file_that_the_shell_only_reads_in_is_no_program_that_is_missing(
+    tmp_path: Path, lines: tuple[str, ...], started: bool
+) -> None:
+    draft = drafted("\n".join((*lines, "")), tmp_path)
+    assert (draft.family, draft.confidence >= 0.7) == (("U0", False) if started else ("A4", True)), draft.headline
