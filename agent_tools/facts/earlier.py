@@ -16,9 +16,15 @@ from agent_tools.facts.views import RowView, View
 from store import lazy
 
 _UNLOADED = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "TabError"})
+_UNREAD = frozenset({"SyntaxError", "IndentationError", "TabError"})
 _ENTRY = lazy.compile(r"(?P<file>.+):(?P<line>\d+) in <module>")
 _PACKAGED = lazy.compile(r"[/\\](?:site|dist)-packages[/\\](?!.*(?:spawn|worker|process)).{1,300} in (?!<module>)")
 """A stack that begins in a package's own function, and in none that a process or a worker begins with."""
+_WARNS = lazy.compile(r"\S+\.py:\d+: \w*Warning: ")
+"""How the warnings module names the line that warned: some program ran as far as that."""
+_FAILED = lazy.compile(
+    r"\w+Error\b|(?i:\berror:|\bfail(?:ed|ure)\b|\bkilled\b|\babort(?:ed|ing)\b|exit(?:ed)? .{0,20}code)"
+)
 _HEAD = 120
 """Lines at the head of a script in which its imports stand; one further down may come after hours of work."""
 _WAITED = ("rendezvous", "collective", "peer")
@@ -37,6 +43,8 @@ def of_earlier_try(raised: Raised, progress: Progress, others: Iterable[Raised],
 
     `tail` gives the end of the log, which tells whether it is one file.
     """
+    if _unread(raised) and _another_ran(raised, tail):
+        return True
     entry = _ENTRY.fullmatch(raised.row.text("entry_frame"))
     if raised.name.rsplit(".", 1)[-1] not in _UNLOADED or entry is None or int(entry["line"]) > _HEAD:
         return False
@@ -55,6 +63,21 @@ def of_earlier_try(raised: Raised, progress: Progress, others: Iterable[Raised],
         if later["file"] == entry["file"] and int(later["line"]) > int(entry["line"]):
             return True
     return False
+
+
+def _unread(raised: Raised) -> bool:
+    """Whether Python could not read the program itself, which then did nothing at all, not so much as a word of output."""
+    at = raised.row.text("entry_frame")
+    return raised.name.rsplit(".", 1)[-1] in _UNREAD and " in " not in at and at == raised.row.text("frame")
+
+
+def _another_ran(raised: Raised, tail: Callable[[], View]) -> bool:
+    """Whether below a program that could not be read another one warns, goes on with words of its own, and nothing fails."""
+    file, line = raised.row.text("file"), raised.row.number("line_no") or 0
+    below = [r.text("text") for r in tail() if r.text("file") == file and (r.number("line_no") or 0) > line]
+    warned = next((i for i, text in enumerate(below) if _WARNS.match(text)), len(below))
+    words = [text for text in below[warned + 1 :] if text.strip()]
+    return len(words) >= _OTHER_WORDS and not any(_FAILED.search(text) for text in words)
 
 
 def passed_over(raised: Raised, others: Iterable[Raised]) -> bool:

@@ -23,6 +23,22 @@ def test_a_script_that_cannot_be_parsed_has_never_run(tmp_path: Path) -> None:
     assert (draft.family, draft.mode, draft.confidence >= 0.9) == ("A1", "code", True), draft.headline
 
 
+def test_what_another_program_did_below_a_script_that_cannot_be_parsed_is_no_crash(tmp_path: Path) -> None:
+    unread = [
+        "  File \"/srv/lm/look.py\", line 4\n    print len(sys.argv)\n          ^\nSyntaxError: Missing parentheses in call to 'print'\n",
+        '  File "tools/count.py", line 9\n    if full\n           ^\nIndentationError: expected an indented block\n',
+    ]
+    ran = [
+        "/opt/py/lib/python3.8/site-packages/torch/optim/lr_scheduler.py:131: UserWarning: Detected a call before `step()`.\n"
+        "  warnings.warn(\nFolds read: 5\nMean precision 0.81\nROC 0.93\nwritten to out/fold5\n",
+        "/home/ana/fit.py:77: DeprecationWarning: `np.int` is an alias\n  y = y.astype(np.int)\nseed 3\nR2 0.71\nMAE 1.4\n",
+    ]
+    for first, then in zip(unread, ran, strict=True):
+        assert drafted(first + then, tmp_path / "ran").family != "A1"
+        for alone in (first, first + "Finished\n", first + then + "ValueError: fold 5 has failed\n"):
+            assert drafted(alone, tmp_path / "alone").family == "A1", alone
+
+
 def test_a_library_that_could_not_be_set_up_has_more_than_one_cause(tmp_path: Path) -> None:
     said = "CUDA error: CUBLAS_STATUS_{} when calling `cublasCreate(handle)`"
     draft = drafted(CRASH.format(said.format("NOT_INITIALIZED")), tmp_path / "unset")
