@@ -13,11 +13,11 @@ from typing import get_args
 
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
-from agent_tools.gate.backing import Backing, remedy
+from agent_tools.gate.backing import Backing
 from agent_tools.gate.causes import Stand
 from agent_tools.gate.grounds import Grounds
 from agent_tools.gate.owners import of_other_than
-from agent_tools.gate.refusal import beyond
+from agent_tools.gate.refusal import beyond, remedy
 from agent_tools.gate.repeats import flat, repeated
 from agent_tools.gate.sentences import Checked, Kind, check
 from agent_tools.gate.uncited import Uncited

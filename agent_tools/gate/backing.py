@@ -52,7 +52,7 @@ from agent_tools.gate.vocabulary import (
     UNITS,
     UNLIKE,
 )
-from agent_tools.gate.words import listed, parts, said_of, spoken_of, stems, telling
+from agent_tools.gate.words import parts, said_of, spoken_of, stems, telling
 from agent_tools.references import BadReference, cited, resolve
 from store import lazy
 from store.catalog import catalog
@@ -365,11 +365,6 @@ class Backing:
         others = {c: v for c, v in by.items() if c not in SUBJECTS}
         several = list((named or ({} if of in _OTHERS_OWN else others or by)).values())
         return any((len({str(v) for v in values}) == 1) == equal for values in several)
-
-
-def remedy(words: Sequence[str]) -> str:
-    """What is wrong with a sentence of such words, and what helps."""
-    return f"says {listed(words)}, which nothing that it cites says: say what the cells show, cite the row that says it"
 
 
 def _measure(evidence: Evidence) -> list[str]:

@@ -15,11 +15,11 @@ from pydantic import ValidationError
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.gate import accord
-from agent_tools.gate.backing import Backing, remedy
+from agent_tools.gate.backing import Backing
 from agent_tools.gate.causes import Stand
 from agent_tools.gate.grounds import Grounds, draft_texts
 from agent_tools.gate.owners import of_other_than
-from agent_tools.gate.refusal import beyond
+from agent_tools.gate.refusal import beyond, remedy
 from agent_tools.gate.sentences import Checked, Kind, check
 from agent_tools.gate.uncited import Uncited
 from agent_tools.references import BadReference, Span, cited, plain, render_text, resolve

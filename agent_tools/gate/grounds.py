@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
 from agent_tools.evidence import CellValue, Ledger
@@ -122,12 +122,12 @@ class Grounds:
             return None
         return hits[0]
 
-    def near(self, token: str, limit: int = 4) -> list[str]:
-        """Shown cells that come close to a typed figure or name, as `[[ref]] = value`."""
+    def near(self, token: str, limit: int = 4, *, among: Collection[str] | None = None) -> list[str]:
+        """Shown cells that come close to a typed figure or name, as `[[ref]] = value`; `among` are the answers to look at, None for all."""
         word = NUMBER_WORDS.get(token.lower())
         number = float(word) if word is not None else _number(token)
         scored: list[tuple[float, CellValue]] = []
-        for cell in self.cells:
+        for cell in self.cells if among is None else (c for c in self.cells if c.id in among):
             if number is not None and isinstance(cell.value, (int, float)) and not isinstance(cell.value, bool):
                 forms = (float(cell.value), _number(format_cell(cell)))
                 gap = min(abs(f - number) for f in forms if f is not None) / max(abs(number), 1e-12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from agent_tools.gate.vocabulary import COMPARING, DENYING, SUPERLATIVE, word_set
 from agent_tools.gate.words import listed
 
 Written = Literal["verdict", "answer"]
@@ -12,11 +13,43 @@ _BECOME: dict[Written, str] = {
     "verdict": "a headline is replaced, and any other becomes a hypothesis",
     "answer": "they become hypotheses",
 }
+_LATER = word_set("later earlier afterwards afterward before after then followed follows following preceded")
+_OF_HOW_MANY = word_set("only all both each every one ones everyone alone most")
+_HELP: tuple[tuple[frozenset[str], str], ...] = (
+    (
+        DENYING,
+        "what there was none of stands with the cell that counts it as zero, or with an empty answer's own count ([[E7.row_count]])",
+    ),
+    (
+        _OF_HOW_MANY,
+        "of how many it is so holds where the clause cites one answer that was shown whole, and nothing of another, and its rows say so",
+    ),
+    (_LATER, "what came first or later is told with the times of both, each in its own clause"),
+    (
+        (COMPARING | SUPERLATIVE) - _LATER - _OF_HOW_MANY,
+        "what is more, less or most stands with both figures of one column, or with the column of that name (a max, a min, a rise)",
+    ),
+)
+"""Kinds of words, and with which cells beside them they pass."""
+
+
+def helped(words: Sequence[str]) -> str:
+    """How words that nothing backed can be said so that something does, by their kinds; "" where no kind is known."""
+    low = {w.lower() for w in words}
+    return "; ".join(
+        text for kind, text in _HELP if low & kind or (kind is DENYING and any(w.endswith("n't") for w in low))
+    )
+
+
+def remedy(words: Sequence[str]) -> str:
+    """What is wrong with a sentence of such words, and what helps."""
+    more = f" ({how})" if (how := helped(words)) else ""
+    return f"says {listed(words)}, which nothing that it cites says{more}: say what the cells show, cite the row that says it"
 
 
 def beyond(place: str, words: Sequence[str]) -> str:
     """A sentence that says more than what it cites, by its place."""
-    return f"{place} says {listed(words)}"
+    return f"{place} says {listed(words)}{f' ({more})' if (more := helped(words)) else ''}"
 
 
 def refusal(what: Written, problems: Sequence[str], further: Sequence[str]) -> str:

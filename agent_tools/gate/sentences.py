@@ -18,14 +18,14 @@ from agent_tools.gate.blame import reaches
 from agent_tools.gate.called import done_to
 from agent_tools.gate.clauses import held
 from agent_tools.gate.english import english
-from agent_tools.gate.grounds import Grounds
+from agent_tools.gate.grounds import NUMBER_WORDS, Grounds
 from agent_tools.gate.labels import mislabelled
 from agent_tools.gate.naming import unnamed
 from agent_tools.gate.quantities import borne_out, without
 from agent_tools.gate.rest import of_another
 from agent_tools.gate.vocabulary import MEANS
 from agent_tools.questions.meanings import known
-from agent_tools.references import BadReference, Mark, marks, masked, resolve
+from agent_tools.references import BadReference, Mark, cited, marks, masked, parse, resolve
 from agent_tools.untrusted import clean
 from store import lazy
 
@@ -130,7 +130,7 @@ def _link(done: Checked, grounds: Grounds, kind: Kind, *, final: bool = False) -
             continue
         end, cell = _longest(found, done.text, grounds)
         if cell is None or final or not grounds.ledger.is_shown(cell.id, cell.row, cell.column):
-            done.problems.insert(0, _refusal(found, grounds))
+            done.problems.insert(0, _refusal(found, done.text, grounds))
         else:
             quoted = found.kind == "quote"
             start, end = (found.start + 1, end - 1) if quoted else (found.start, end)
@@ -168,12 +168,19 @@ def _longest(found: figures.Finding, text: str, grounds: Grounds) -> tuple[int, 
     return found.end, grounds.link(found.token, text, counts=bool(_COUNTED.match(text, found.end)))
 
 
-def _refusal(found: figures.Finding, grounds: Grounds) -> str:
-    near = grounds.near(found.token)
-    close = f"; shown cells that come near: {'; '.join(near)}" if near else "; no shown cell comes near"
+def _refusal(found: figures.Finding, text: str, grounds: Grounds) -> str:
+    if found.kind == "word":
+        of = {parse(ref)[0] for ref in cited([text])}
+        beside = grounds.near(found.token, among=of) if found.token.lower() in NUMBER_WORDS else []
+        near = f"; cells beside it that hold as many: {'; '.join(beside)}" if beside else ""
+        return (
+            f"{found.token[:80]!r} is a typed figure, in words: it holds where one answer is cited that was shown whole and whose rows say so; "
+            f"else cite the cell that holds it, or leave it out{near}"
+        )
+    shown = grounds.near(found.token)
+    close = f"; shown cells that come near: {'; '.join(shown)}" if shown else "; no shown cell comes near"
     what = {
         "figure": "is a typed figure",
-        "word": "is a typed figure",
         "name": "is a name that stands in no shown cell",
         "quote": "is quoted but stands in no shown cell as such",
         "script": "is outside the Latin script",
