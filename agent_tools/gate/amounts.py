@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 
 from agent_tools.evidence import CellValue, Ledger
-from agent_tools.gate.clauses import Clause, held
+from agent_tools.formats import unit_of
+from agent_tools.gate.alone import of_one_only
+from agent_tools.gate.clauses import SUBJECTS, Clause, held, size
 from agent_tools.references import HOLE
 from store import lazy
 
@@ -61,6 +63,8 @@ _OF_THOSE = lazy.compile(
 )
 """`Of * GPUs, * are free`: a part of them, and not of something else."""
 
+_OUT_OF = lazy.compile(rf"(?i)(?P<a>{HOLE}+)(?: out)? of (?:the |its |all )?(?:planned )?(?P<b>{HOLE}+)")
+
 
 def miscounted(clause: Clause, ledger: Ledger) -> str:
     """Why a number is not how many of it a clause tells; "" where each is."""
@@ -70,6 +74,12 @@ def miscounted(clause: Clause, ledger: Ledger) -> str:
         named = {w for w in _COUNTED if w in part.column}
         if named and not any(m["noun"].lower().startswith(w) for w in named):
             return f"[[{part.ref}]] is {part.column}, and what is told of are {m['noun']}: cite how many of them"
+    for m in _OUT_OF.finditer(own):
+        a = next(g.cells[-1] for g in clause.groups if g.end == m.end("a"))
+        b = next(g.cells[0] for g in clause.groups if g.start == m.start("b"))
+        x, y = (size(c.value) if not unit_of(c) and c.column not in SUBJECTS else None for c in (a, b))
+        if (a.id, a.row) == (b.id, b.row) and isinstance(x, float) and isinstance(y, float) and x > y:
+            return f"[[{a.ref}]] is more than [[{b.ref}]], of which it is told as a part: turn it round"
     for m in _ALL_FREE.finditer(own):
         total = next(g.cells[0] for g in clause.groups if g.start == m.start("all"))
         free = held(ledger, total, "all_free" if total.column == "all_gpus" else "gpus_free")
@@ -83,7 +93,8 @@ def miscounted(clause: Clause, ledger: Ledger) -> str:
             if _MANY.match(behind) and not _NAMED.search(ahead) and not _all_attempts(cell, behind, ledger):
                 return f"[[{cell.ref}]] is {cell.column}, which says which one and not how many: cite a count, or name it as what it is"
             continue
-        then = _THEN.match(behind) if _is_total(cell, ledger) and not _PART_OF.search(ahead) else None
+        part = _PART_OF.search(ahead) or of_one_only(own)
+        then = _THEN.match(behind) if _is_total(cell, ledger) and not part else None
         if then and (_LOSES.search(ahead) or not _HAS.match(then["then"])):
             return f"[[{cell.ref}]] is how many the job had ({cell.column}), and not of how many that is so: say it of the rows of which it is"
     return ""

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import FOUND, Evidence, Ledger
 from agent_tools.formats import unit_of
+from agent_tools.gate.alone import alone
 from agent_tools.gate.clauses import SUBJECTS, Clause, size
 from agent_tools.gate.grounds import NUMBER_WORDS
 from agent_tools.gate.likeness import likened
@@ -93,6 +94,7 @@ def extended(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> list[t
         *_at_intervals(clause, ledger),
         *_every_of(clause),
         *_only_one(clause, ledger),
+        *alone(clause, ledger),
         *((m.start(), m.end()) for m in _UP_TO.finditer(clause.own) if _high(m.end(), clause)),
     ]
 
