@@ -3,6 +3,8 @@
 Both ranks made about the same number of launches: [[E6.launches]] and [[E6:1.launches]].      within a twentieth
 As many collectives completed on rank [[E6.rank]] as on rank [[E6:1.rank]]: [[E6.completed]].  both rows have that number
 The learning rate stayed at [[E7.learning_rate]].                                              every row has it
+The pace hardly changed: [[E8.early_s]] early on and [[E8.late_s]] late.                       one measure's two figures
+The activity lay between [[E9.all_sm_min]] and [[E9.all_sm_max]].                              the lowest and the highest
 The loss ended at [[E7.last_loss]], close to its lowest value of [[E7.min_loss]].
 An earlier job of that name, [[E9:1.job_id]], failed too.                                       so did the job that was asked about
 """
@@ -34,7 +36,14 @@ _TOO = lazy.compile(
     r"(?i)\b(?P<v>failed|completed|timed out|(?:was|were) (?:cancelled|canceled|preempted))[^.;:,]{0,3}(?P<w>,? (?:too|as well))\b(?=\W*$|,)"
 )
 _ENDED_TOO = lazy.compile(rf"(?i)\b(?:ended|went) (?:as )?(?P<s>{HOLE}+)(?P<w>,? (?:too|as well))\b(?=\W*$|,)")
+_HARDLY = lazy.compile(
+    r"(?i)\b(?P<w>(?:hardly|barely|scarcely) (?:changed|moved|varied|differed)|(?:was|were|stayed|remained) (?:about|nearly|almost|roughly) (?:the same|level|constant))\b"
+)
+_BETWEEN = lazy.compile(
+    rf"(?i)\b(?P<w>lay|lies|ranged|varied) (?:between|from) (?P<a>{HOLE}+) (?:and|to) (?P<b>{HOLE}+)"
+)
 _DENIED = lazy.compile(r"(?i)\b(?:no|not|never|none|neither|nor|without|cannot|but|except)\b|n['’]t\b")
+_LOW, _HIGH = (lazy.compile(rf"(?:^|_)(?:{w})(?=_|$)") for w in ("min|lowest|best", "max|highest|peak"))
 _SLACK = 0.05
 _EDGES = (
     "first_",
@@ -56,25 +65,70 @@ def likened(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """Where in a clause such words stand that the figures beside them, or all rows, bear out."""
     if _DENIED.search(clause.own):
         return
-    yield from _about(clause)
+    yield from _about(clause, ledger)
+    yield from _hardly(clause)
+    yield from _between(clause, ledger)
     yield from as_many(clause, ledger)
     yield from _stayed(clause, ledger)
     yield from _close(clause)
     yield from _too(clause, ledger)
 
 
-def _about(clause: Clause) -> Iterator[tuple[int, int]]:
-    """`about the same number of launches: * and *`: figures of one column of two rows, and nothing else."""
+def _about(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`about the same number of launches: * and *`: figures of one column of two rows, and nothing else but whose they are; then of every row."""
     m = _ABOUT.search(clause.own)
     cells = [c for g in clause.groups if m and g.start >= m.start("a") for c in g.cells]
+    names = [c for c in cells if c.column in SUBJECTS]
+    cells = [c for c in cells if c not in names]
     values = [v for c in cells if isinstance(v := size(c.value), float)]
     if m is None or len(values) != len(cells) or len(cells) < 2 or len({(c.id, c.column) for c in cells}) != 1:
         return
-    if cells[0].column in SUBJECTS or len({c.row for c in cells}) != len(cells):
+    rows = {(c.id, c.row) for c in cells}
+    if len(rows) != len(cells) or not all((n.id, n.row) in rows for n in names):
         return
+    if names:
+        evidence = ledger.get(cells[0].id)
+        every = [size(evidence.value(cells[0].column, r)) for r in range(len(evidence.rows))]
+        values = [v for v in every if isinstance(v, float)]
+        if len(values) != len(every) or not whole(evidence, ledger):
+            return
     low, high = min(values), max(values)
     if low == high or (m["h"] and high - low <= _SLACK * abs(high)):
         yield m.span("w")
+
+
+def _hardly(clause: Clause) -> Iterator[tuple[int, int]]:
+    """`hardly changed: * early on and * late`: the two figures of one measure of one row, within a twentieth of each other."""
+    m = _HARDLY.search(clause.own)
+    cells = [c for g in clause.groups for c in g.cells]
+    if m is None or len(cells) != 2 or (cells[0].id, cells[0].row) != (cells[1].id, cells[1].row):
+        return
+    x, y = (size(c.value) for c in cells)
+    measure = {c.column.removeprefix(e) for c in cells for e in (*_EDGES, "early_", "late_") if c.column.startswith(e)}
+    if len(measure) != 1 or cells[0].column == cells[1].column or not isinstance(x, float) or not isinstance(y, float):
+        return
+    if abs(x - y) <= _SLACK * max(abs(x), abs(y)):
+        yield m.span("w")
+
+
+def _between(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`lay between * and *`: the lowest and the highest of one measure by their columns' names, or of every row of their column."""
+    for m in _BETWEEN.finditer(clause.own):
+        ends = [c for g in clause.groups if m.start("a") <= g.start < m.end("b") for c in g.cells]
+        if len(ends) != 2 or ends[0].id != ends[1].id or ends[0].column in SUBJECTS:
+            continue
+        a, b = ends
+        x, y = size(a.value), size(b.value)
+        if not isinstance(x, float) or not isinstance(y, float) or x > y:
+            continue
+        if a.row == b.row and _LOW.search(a.column) and _HIGH.search(b.column):
+            if _LOW.sub("", a.column) == _HIGH.sub("", b.column):
+                yield m.span("w")
+        elif a.column == b.column and whole(ledger.get(a.id), ledger):
+            rows = range(len(ledger.get(a.id).rows))
+            every = [v for r in rows if isinstance(v := size(ledger.get(a.id).value(a.column, r)), float)]
+            if len(every) == len(rows) and (x, y) == (min(every), max(every)):
+                yield m.span("w")
 
 
 def as_many(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:

@@ -36,6 +36,10 @@ _TIMES = {
 _AS = lazy.compile(
     rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(_TIMES)})(?= as (?:many|much|often|long|large|high|big|hot|fast|slow|far|[a-z]+)\b(?P<rest>.*?\bas\b)?)"
 )
+_OF_THE = lazy.compile(
+    rf"(?i),? (?:which (?:is|was) )?(?:{_HEDGE})?(?P<word>{'|'.join(_TIMES)}) (?:the|that of|those of)(?: [a-z]+(?: of)?)? ?(?P<b>{HOLE}+)"
+)
+"""`*, nearly twice the * of GPU *`."""
 _CHANGES = {"doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0, "halved": 0.5}
 _CHANGE = lazy.compile(rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(_CHANGES)})\b(?=[^{HOLE}]*\bfrom\b)")
 _PARTS = {
@@ -59,7 +63,13 @@ _COUNT = lazy.compile(
 def reckoned(clause: Clause) -> list[tuple[int, int]]:
     """Where in a clause words for multiples and parts stand that its figures bear out."""
     own = clause.own
-    return [*_ratios(own, clause), *_changes(own, clause), *_parts(own, clause), *_counted(own, clause)]
+    return [
+        *_ratios(own, clause),
+        *_of_the(own, clause),
+        *_changes(own, clause),
+        *_parts(own, clause),
+        *_counted(own, clause),
+    ]
 
 
 def _ratios(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
@@ -71,6 +81,18 @@ def _ratios(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
             r"(?i) (?:often|frequent(?:ly)?|long|many|much)(?= )", own[said[0].end() : said[0].end("rest")]
         ):
             yield said[0].end() + m.start() + 1, said[0].end() + m.end()
+
+
+def _of_the(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
+    """`*, twice the *`: the figure behind is that of another row in the same column, or of the same measure."""
+    said = list(_OF_THE.finditer(own))
+    if len(said) != 1 or len([g for g in clause.groups if not g.subject]) != 2:
+        return
+    m = said[0]
+    other = next((g.cells[0] for g in clause.groups if g.start == m.start("b") and len(g.cells) == 1), None)
+    ahead = [c for c, _, end in clause.measures() if end <= m.start()]
+    if other is not None and ahead and alike(ahead[-1], other) and _bears(m, _TIMES, ahead[-1], other):
+        yield (m.start("hedge") if m["hedge"] else m.start("word")), m.end("word")
 
 
 def _changes(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
