@@ -13,7 +13,11 @@ _PYTHON = lazy.compile(
 _RICH = lazy.compile(r"\s{0,4}(?P<file>\S[^:│]{0,400}):(?P<line>\d{1,9}) in (?P<where>\S{1,200})\s*$")
 _NOTEBOOK = lazy.compile(
     r"(?:File )?(?P<file>[~/][^\s:]{1,400}\.py|Cell In ?\[\d+\]|Input In \[\d+\]|<ipython[^>]{1,80}>)"
-    r"(?::(?P<line>\d{1,9}))?(?:, line (?P<line2>\d{1,9}))?(?:,? in (?P<where>[\w<>.]{1,200}).*)?\s*$"
+    r"(?::(?P<line>\d{1,9}))?(?:, line (?P<line2>\d{1,9}))?(?:,? in (?P<where><cell line: \d{1,6}>|[\w<>.]{1,200}).*)?\s*$"
+)
+# Colab and VS Code make a link of each file, which a copy in Markdown keeps; the line may be a link of its own.
+_LINK = lazy.compile(
+    r"\[(?P<shown>[^\[\]]{1,400}(?:\[\d+\])?)\]\((?:https?|vscode-[\w-]+|command|file):[^()\s]{0,1000}\)"
 )
 _INSTALLED = lazy.compile(
     r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|^<frozen|^<string>|^<__array|/python\d\.\d+/[^/]+\.py$|torchinductor_"
@@ -38,7 +42,7 @@ class Frame:
 
 def frame_at(text: str, *, rich: bool = False, notebook: bool = False) -> Frame | None:
     """The frame that this line prints, if it prints one. A SyntaxError's place has no function, an old notebook's no line."""
-    if notebook and (cell := _NOTEBOOK.match(text)):
+    if notebook and (cell := _NOTEBOOK.match(_LINK.sub(r"\g<shown>", text) if "](" in text else text)):
         return Frame(cell["file"], int(cell["line"] or cell["line2"] or 0), cell["where"])
     found = _PYTHON.match(text) or (_RICH.match(text) if rich else None)
     if found is None:
