@@ -28,9 +28,16 @@ KERAS = "~/job/fit.py in <module>\nkeras/src/trainers/trainer.py in compile\nker
         ("miniforge/bin/spam in <module>\nspam/cli.py in main", None, False),
         ("<frozen runpy> in _run_code\nspam/serve.py in <module>\nham/core.py in <module>", None, True),
         ("spam/__init__.py in <module>\nspam/abi.py in check", None, True),
+        ("~/job/train.py in main\ntransformers/tokenization_utils_base.py in from_pretrained", "asset", False),
+        ("~/job/train.py in main\ntransformers/tokenization_utils_base.py in __init__", "asset", False),
+        # loaded long since, and at work on texts or pictures
+        ("~/job/train.py in main\ntransformers/tokenization_utils_base.py in convert_to_tensors\ntransformers/tokenization_utils_base.py in as_tensor", "data", False),
+        ("~/job/train.py in main\ntransformers/tokenization_utils_fast.py in PreTrainedTokenizerFast._batch_encode_plus", "data", False),
+        ("~/job/train.py in main\ntransformers/models/bart/tokenization_bart.py in _tokenize\ntransformers/tokenization_utils.py in tokenize", "data", False),
+        ("~/job/train.py in main\ntransformers/image_processing_utils.py in preprocess", "data", False),
         ("", None, False),
     ],
-)
+)  # fmt: skip
 def test_the_innermost_frame_with_a_purpose_names_the_layer(calls: str, layer: str | None, importing: bool) -> None:
     origin = origin_of(calls)
     assert (origin.layer, origin.importing) == (layer, importing)
