@@ -25,7 +25,7 @@ _ROWS: tuple[tuple[str, str, str, Whose], ...] = (
     (r"DependencyNeverSatisfied", "a job that it depends on ended in a way that never fulfils the dependency", "Find out why that job failed; then cancel this one and submit both again.", "user"),
     (r"Dependency", "another job that it depends on has not ended yet", "It starts by itself when that job ends as the dependency demands. Look at the Dependency field of scontrol show job.", "scheduler"),
     (r"Resources", "the nodes, GPUs or memory that it asks for are in use", "It starts when they come free. Asking for fewer GPUs, less memory or a shorter time limit helps it fit in earlier.", "scheduler"),
-    (r"Priority", "other jobs stand before it in the queue", "It starts when it comes to the front. A shorter time limit lets the scheduler fit it in earlier.", "scheduler"),
+    (r"^\W*Priority", "other jobs stand before it in the queue", "It starts when it comes to the front. A shorter time limit lets the scheduler fit it in earlier.", "scheduler"),
     (r"ReqNodeNotAvail|UnavailableNodes|NodeDown|Nodes required for job are DOWN", "nodes that it needs are down, drained or reserved", "Drop the fixed node list, or wait for the operators to bring the nodes back. A maintenance reservation that begins before its time limit ends has the same effect: ask for less time.", "infrastructure"),
     (r"PartitionTimeLimit", "its time limit is longer than the partition allows", "Lower --time, or choose a partition that allows it.", "user"),
     (r"PartitionNodeLimit|PartitionConfig", "it asks for more or fewer nodes than the partition allows", "Change --nodes, or choose another partition.", "user"),

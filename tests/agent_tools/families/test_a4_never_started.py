@@ -12,12 +12,13 @@ from store.rows import LogEvent, LogLine, SlurmJob, SlurmJobEvent, SlurmNodeStat
 from tests.agent_tools.families.logkit import drafted
 from tests.agent_tools.families.world import JOB, T, World, judge
 
+DOWN = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"  # names a priority
 REASONS = [
     "Resources", "Priority", "Dependency", "QOSMaxGRESPerUser", "QOSMaxJobsPerUserLimit", "AssocGrpGRES", "AssocGrpCPUMinutesLimit",
     "AssocGrpBillingMinutes", "QOSMaxCpuPerUserLimit", "QOSGrpNodeLimit", "MaxNodePerAccount", "ReqNodeNotAvail, UnavailableNodes:n1",
     "PartitionTimeLimit", "PartitionNodeLimit", "PartitionDown", "Licenses", "BeginTime", "JobHeldUser", "JobHeldAdmin",
     "BadConstraints", "launch failed requeued held", "launch_failed_requeued_held", "JobArrayTaskLimit", "Reservation", "InvalidAccount", "InvalidQOS",
-    "DependencyNeverSatisfied", "QOSMaxWallDurationPerJobLimit", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
+    "DependencyNeverSatisfied", "QOSMaxWallDurationPerJobLimit", DOWN,
 ]  # fmt: skip
 
 
@@ -34,8 +35,9 @@ def test_limits_of_memory_and_of_jobs_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "whose"), [("Resources", "scheduler"), ("JobHeldAdmin", "infrastructure"), ("BadConstraints", "user")]
-)
+    ("word", "whose"),
+    [("Resources", "scheduler"), ("(Priority)", "scheduler"), (DOWN, "infrastructure"), (DOWN.replace(" ", "_"), "infrastructure"), ("JobHeldAdmin", "infrastructure"), ("BadConstraints", "user")],
+)  # fmt: skip
 def test_a_pending_job_is_explained_by_its_reason(tmp_path: Path, word: str, whose: str) -> None:
     a = judge(World(tmp_path).job("PENDING", start_ts=None, state_reason=word), assess)
     assert (a.status, a.mode, a.attribution) == ("confirmed", "pending", whose)
