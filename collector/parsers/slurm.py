@@ -1,6 +1,6 @@
 """What slurmstepd, srun, sbatch and salloc print into a job's log.
 
-SOURCE  Slurm 17 to 26: `slurmstepd: error: `, `slurmstepd-NODE: error: `, `[TIME] error: ` (newest), with LogTimeFormat=thread_id
+SOURCE  Slurm 17 to 26: `slurmstepd: error: `, `slurmstepd-NODE: error: `, `[TIME] error: ` (newest), slurmd's `[TIME] [STEP] error: `, with LogTimeFormat=thread_id
         `TIME PID slurmstepd 0xTHREAD: error: `, srun's task reports; Tianhe's Slurm, which calls them yhrun.
 ROWS    kind `slurm`, one per message. `node` names in `host`; job, step, task and printed time in `detail`.
 CAVEAT  a task's number is srun's, not a training rank (one task may be a launcher of eight ranks). Times carry no zone.
@@ -120,9 +120,10 @@ _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
 _SUBMITIT = lazy.compile(
     r"Caught signal SIG(?P<signal>\w+) on (?P<node>[\w.-]+): this job is (?P<case>preempted|timed-out)"
 )
-# Since 23.11 slurmstepd writes its errors to the job's output with a time and without its name.
+# Since 23.11 slurmstepd writes its errors to the job's output with a time and without its name. slurmd's own log has the same
+# form and names the step after the time: there every error is that of the step.
 _STEPD = lazy.compile(
-    r"^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?\](?P<who>) (?P<level>error): (?P<text>(?:execve\(\): |[Cc]ouldn't chdir to |[Cc]ould not open std(?:out|err|in) file|IO setup failed: ).+)$"
+    r"^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?\](?P<who>) (?:\[(?P<step>\d+(?:[_+]\d+)?\.\w+)\] )?(?P<level>error): (?P<text>(?(step)|(?:execve\(\): |[Cc]ouldn't chdir to |[Cc]ould not open std(?:out|err|in) file|IO setup failed: |pyxis: |spank: )).+)$"
 )
 # seff's summary, which a job script may print or a mail carries.
 _SEFF = lazy.compile(
@@ -299,7 +300,8 @@ class Slurm:
         if level == "warning" and severity != "info":
             severity = "warning"
         named = _ID.search(text)
-        job, _, step = (named["id"] if named else "").partition(".")
+        own = found.groupdict().get("step")
+        job, _, step = (named["id"] if named else own or "").partition(".")
         node = re.search(r"(?:Node failure on|on node|NodeName=) ?([\w.-]+)", text)
         return [
             line.event(

@@ -167,6 +167,12 @@ def test_a_task_exit_has_status_or_signal(text, want):
         ("slurmstepd: error: container_p_join: open failed for /x/.ns: No such file or directory", "noise"),
         ("srun: error: Error in PredictCost()", "noise"),
         ("slurmstepd: error: something new in a release to come", "other"),
+        ("[2026-03-01T10:00:00.160] error: pyxis: couldn't start container", "container_failed"),
+        # slurmd's own log, which names the step
+        ("[2026-03-01T10:00:00.160] [4812.0] error: pyxis: failed to import docker image", "container_failed"),
+        ("[2026-03-01T10:00:00] [77_3.batch] error: *** JOB 77 ON n1 CANCELLED AT 2026-03-01T10:00:00 DUE TO TIME LIMIT ***", "time_limit"),
+        ("[2026-03-01T10:00:00.160] [4812.extern] error: spank: required plugin spank_quota.so: task_init() failed with rc=-1", "prolog_failed"),
+        ("[2026-03-01T10:00:00.160] [4812.0] error: something new in a release to come", "other"),
     ],
 )  # fmt: skip
 def test_messages_by_name(text, name):
@@ -186,6 +192,8 @@ def test_messages_by_name(text, name):
         "pip install slurmstepd",
         "[2026-03-01T10:00:00.160] error: could not open stdout.csv",
         "[2026-03-01T10:00:00.160] info: execve(): train.sh: No such file or directory",
+        "[2026-03-01T10:00:00.160] error: the pyxis: a ship's compass, was not drawn",
+        "[2026-03-01T10:00:00.160] [worker.0] error: could not open stdout.csv",
     ],
 )
 def test_what_resembles_slurm_gives_nothing(text):
