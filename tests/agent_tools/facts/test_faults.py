@@ -193,6 +193,11 @@ def test_what_is_lacking_outside_the_program_is_not_its_code(name: str, message:
         ("InvalidArgumentError", "required broadcastable shapes [Op:SquaredDifference]", "tensors of the model do not fit"),
         ("ValueError", 'Input 0 of layer "d" is incompatible with the layer: expected axis -1', "tensors of the model do not fit"),
         ("sqlite3.OperationalError", "unable to open database file", "SQLite cannot open its file"),
+        ("OSError", "You are trying to access a gated repo.\nMake sure to have access to it at https://huggingface.co/lab/net.\n401 Client Error.", "the hub refuses access"),
+        ("OSError", "Access to model lab/net is restricted and you are not in the authorized list.", "the hub refuses access"),
+        ("huggingface_hub.errors.GatedRepoError", "403 Client Error. (Request ID: Root=1)", "the hub refuses access"),
+        ("OSError", "lab/net is not a local folder and is not a valid model identifier\nIf this is a private repository, pass a token", "cannot be found under that name"),
+        ("OSError", "Repository Not Found for url: https://huggingface.co/lab/net.\nFor a private or gated repo, make sure you are authenticated.", "cannot be found under that name"),
     ],
 )  # fmt: skip
 def test_the_reason_says_what_went_wrong(name: str, message: str, why: str) -> None:
