@@ -33,6 +33,11 @@ def rows(text: str):
         ("[2026-04-02 10:03:06,410][app.utils][ERROR] - Error building ops.Net : CUDA_HOME environment variable is not set. Please set it to your CUDA install root.", "OSError"),
         ("Error: No CUDA GPUs are available", "RuntimeError"),
         ("The fit failed: Torch not compiled with CUDA enabled", "AssertionError"),
+        # the end of a text whose head is not there
+        ("403 Client Error. (Request ID: Root=1)\n\nCannot access gated repo for url https://huggingface.co/lab/net/resolve/main/config.json.\nAccess to model lab/net is restricted. Please log in.", "OSError"),
+        ("Cannot access gated repo for url https://huggingface.co/lab/net/resolve/main/config.json.", "OSError"),
+        ("\tsize mismatch for net.0.weight: copying a param with shape torch.Size([4]) from checkpoint, the shape in current model is torch.Size([8]).\n" * 3, "RuntimeError"),
+        ('\tMissing key(s) in state_dict: "net.0.bias". ', "RuntimeError"),
         (f"Failed to import lab.net because of the following error (look up to see its traceback):\n{LIBRARY}\n" * 2, "ImportError"),
     ],
 )  # fmt: skip
@@ -55,6 +60,8 @@ def test_the_text_that_a_log_ends_with_is_an_exception(last: str, name: str) -> 
         f"RuntimeError: Failed to import lab.net because of the following error:\n{LIBRARY}",
         "Traceback (most recent call last):\n  File \"/a/fit.py\", line 3, in <module>\n    raise Lost(\"list index out of range\")\nlist index out of range",
         "2026-04-02 10:03:06 ERROR fit: IndexError: list index out of range",
+        "RuntimeError: Error(s) in loading state_dict for Net:\n\tsize mismatch for net.0.weight: copying a param with shape torch.Size([4]) from checkpoint, the shape in current model is torch.Size([8]).",
+        "WARNING: Access to model lab/net is restricted; using lab/small instead",
     ],
 )  # fmt: skip
 def test_what_is_passed_over_or_has_its_type_is_none(text: str) -> None:
