@@ -8,9 +8,11 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
-from io import BufferedReader
+from io import BufferedReader, BytesIO, RawIOBase
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
+
+from collector.formats.pasted import LIMIT, unmarked
 
 if TYPE_CHECKING:
     from collector.importers.base import ImportContext
@@ -26,9 +28,15 @@ class CannotOpen(OSError):
 
 
 def opened(path: Path) -> IO[bytes]:
-    """The file's bytes, decompressed (gzip, bzip2, xz by their magic numbers). Raises CannotOpen, OSError."""
+    """The file's bytes, decompressed (gzip, bzip2, xz by their magic numbers), a paste without its marks. Raises CannotOpen, OSError."""
     raw = path.open("rb")
     magic = raw.peek(6)
+    if 0 < path.stat().st_size <= LIMIT:  # of a pipe nothing is read twice
+        written = raw.read()
+        raw.seek(0)
+        if (plain := unmarked(written)) != written:
+            raw.close()
+            return BufferedReader(cast("RawIOBase", BytesIO(plain)))
     try:
         if magic.startswith(b"\x28\xb5\x2f\xfd"):
             raise CannotOpen("compressed with zstd; unpack it first (zstd -d)")

@@ -1,0 +1,39 @@
+"""What a paste puts around a text: the marks of a quotation or a list before every line, and a page's names for its characters.
+
+Threads and mails quote a log with `> ` before each line, a list has `- `, and the source of a page writes `&lt;` for `<`. Only
+a text that is marked throughout is taken for one, and only a short one: nobody quotes a whole log.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+from store import lazy
+
+LIMIT = 65_536
+"""Bytes up to which a file may be a paste."""
+_FEWEST = {b">": 2, b"- ": 3, b"* ": 3}
+"""Lines that have to bear a mark; one alone may be a prompt, a bar, a line of a diff."""
+_ENTITY = lazy.compile(r"&(?:lt|gt|quot|amp|apos|nbsp|#39|#x27);")
+
+
+def unmarked(raw: bytes) -> bytes:
+    """The text without those marks, each line where it was; as it came where it bears none."""
+    if raw[:1] in (b">", b"-", b"*") or raw.lstrip()[:1] in (b">", b"-", b"*"):
+        raw = _without_marks(raw)
+    if b"&" in raw and b"<" not in raw:
+        text = raw.decode("utf-8", "surrogateescape")
+        if len(_ENTITY.findall(text)) > 1:
+            raw = html.unescape(text).encode("utf-8", "surrogateescape")
+    return raw
+
+
+def _without_marks(raw: bytes) -> bytes:
+    lines = raw.split(b"\n")
+    said = [line for line in lines if line.strip()]
+    for mark, fewest in _FEWEST.items():
+        if len(said) >= fewest and all(line.lstrip().startswith(mark) for line in said):
+            pattern = rb"^[ \t]*" + re.escape(mark.strip()) + rb"(?: |$|(?=\S))"
+            return b"\n".join(re.sub(pattern, b"", line, count=1) for line in lines)
+    return raw
