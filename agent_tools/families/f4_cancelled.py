@@ -64,7 +64,7 @@ def assess(facts: Facts) -> Assessment:
     if state in ("TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "COMPLETED", "DEADLINE", "REQUEUED"):
         return otherwise(f"Slurm recorded the end as {overview['state']}." if overview else "")
     if end is not None and end.text("stop_name") in ("time_limit", "preempted", "requeued", "node_failure", "deadline"):
-        return otherwise(f"The scheduler gave another reason: {quoted(end, 'stop_message', 'stop_line')}.")
+        return otherwise(f"The log gives another reason: {quoted(end, 'stop_message', 'stop_line')}.")
     if facts.launch_failed is not None:
         return otherwise(f"Slurm ended it itself, as it could not launch it: {facts.launch_failed['reason']}.")
     if overview is not None and (state == "CANCELLED" or overview.has("cancelled_by")):

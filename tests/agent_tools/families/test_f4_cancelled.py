@@ -233,6 +233,13 @@ def test_a_cancel_with_a_reason_of_slurm_is_not_it(tmp_path: Path, name: str, wh
     assert judge(world, assess).status == "ruled_out"
 
 
+@pytest.mark.parametrize("said", ["Caught signal SIGUSR1 on n1: this job is preempted.", CANCEL])
+def test_what_a_handler_in_the_job_says_is_not_laid_to_the_scheduler(tmp_path: Path, said: str) -> None:
+    a = judge(World(tmp_path).train(FALLING).say("slurm", "preempted", said), assess)
+    assert a.status == "ruled_out"
+    assert a.counterfactual and "scheduler" not in a.counterfactual
+
+
 def test_sigterm_alone_is_a_weak_sign(tmp_path: Path) -> None:
     a = judge(World(tmp_path).train(FALLING).say("launcher_event", "death_signal", "Received 15", signal=15), assess)
     assert (a.status, a.confidence < 0.5) == ("suspected", True)
