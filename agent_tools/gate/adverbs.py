@@ -33,8 +33,12 @@ HARMLESS: dict[str, re.Pattern[str]] = {
     "became": lazy.compile(r"(?i)\bbecame \*"),
     "still": lazy.compile(r"(?i)^(?!.*\b(?:stands?|stood|standing|held|holds?|lay|lies|sat|kept|keeps?) still\b)"),
     "one": lazy.compile(
-        r"(?i)\b(?:first|second|third|last|latest|earliest|highest|lowest|longest|shortest|latter|former|this|that|which) one\b"
+        r"(?i)\b(?:first|second|third|last|latest|earliest|highest|lowest|longest|shortest|latter|former|this|that|which) one\b|\b(?:is|was) the one (?:of|at|in|with|from|on|to) "
     ),
+    "yet": lazy.compile(
+        r"(?i)^(?!.*\b(?:not|nor|never|no|none|nothing|as|nobody)\b[^,;]*\byet\b).*[,;] yet (?:the|its|it|this|that|rank|node|gpu|job)\b"
+    ),
+    "confirms": lazy.compile(r"(?i)\b(?:log|accounting|slurm) (?:itself )?confirms (?:it|this|that)\W*:\W*\*"),
     "gone": lazy.compile(r"(?i)\b(?:had|has|have) gone \*"),
     "frequent": lazy.compile(r"(?i)\b(?:most|least) frequent\b"),
     "rerun": lazy.compile(r"(?!)"),

@@ -17,6 +17,7 @@ from agent_tools.gate.jobs import counted
 from agent_tools.gate.order import TS, is_time
 from agent_tools.gate.tallies import tallied
 from agent_tools.gate.vocabulary import MEANS
+from agent_tools.references import HOLE
 from store import lazy
 from store.result import Cell
 
@@ -33,7 +34,12 @@ _OTHER_JOB = lazy.compile(
     r"(?i)\b(?P<an>another) (?:job|run)(?! of (?:this|the same) job)|\b(?:an?|the|one|its|another) (?P<w>(?P<early>earlier|previous)|(?P<late>later|subsequent)|(?P<long>longer)|(?P<short>shorter)|other) (?:job|run)\b(?! of (?:this|the same) job)"
 )
 _NO_LONGER = lazy.compile(r"(?i)\b(?:is|are|was) (?P<w>no longer) (?:in (?:the )?state )?(?P<s>[a-z]+)\b")
-_OWNER = lazy.compile(r"(?i)\bcancell?ed by (?:its|the job's) (?P<w>own) (?:user|owner)\b")
+_OWNER = lazy.compile(
+    rf"(?i)\bcancell?ed by (?:(?:its|the job's) (?P<w>own) (?:user|owner)\b|(?:(?:the|its) )?(?:(?:user|owner) )?{HOLE}+ (?P<v>himself|herself|themselves|itself)\b)"
+)
+_STARTED_AGAIN = lazy.compile(
+    r"(?i)\b(?:started|launched|began|ran) (?:(?:the|this) (?:job|run) |it )?(?P<w>again)\b(?! and again)"
+)
 _SAME_NAME = lazy.compile(r"(?i)\b(?:of|with) the (?P<w>same) (?:name|user)\b")
 _SAME_NODE = lazy.compile(r"(?i)\bon the (?P<w>same) nodes?\b")
 _SENT = lazy.compile(
@@ -63,6 +69,10 @@ def again(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
 def _reruns(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """`the rerun`: all that is told of it, up to what the clause turns to next, is of a later attempt than the first."""
     own = clause.own
+    every = [c for g in clause.groups for c in g.cells]
+    anew = all(c.column == "start_ts" or not is_time(c) for c in every) and all(_of_rerun(c, ledger) for c in every)
+    if anew and every and not _FIRST.search(own) and not _BY.search(own):
+        yield from (m.span("w") for m in _STARTED_AGAIN.finditer(own))
     for m in _RERUN.finditer(own):
         cut = _CUT.search(own, m.end())
         end = cut.start() if cut else len(own)
@@ -185,7 +195,7 @@ def _by_owner(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     for m in _OWNER.finditer(clause.own):
         rows = [(held(ledger, c, "user"), held(ledger, c, "cancelled_by")) for g in clause.groups for c in g.cells]
         if rows and all(user is not None and user == by for user, by in rows):
-            yield m.span("w")
+            yield m.span("w" if m["w"] else "v")
 
 
 def _by_launcher(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:

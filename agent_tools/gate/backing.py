@@ -18,6 +18,7 @@ from agent_tools.evidence import FOUND, CellValue, Evidence, Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.formats import unit_of
 from agent_tools.gate.adverbs import HARMLESS, unshared
+from agent_tools.gate.afterwards import afterwards
 from agent_tools.gate.agreement import compares, compares_nothing, denied
 from agent_tools.gate.blame import without_blame
 from agent_tools.gate.causes import without_causes
@@ -61,7 +62,7 @@ from store.rows import columns, tables
 _ALL_STEPS = lazy.compile(r"(?i)\ball (?:of )?(?:(?:the|its) )?\[\[([^\]]*total_steps)\]\] (?:planned )?steps\b")
 _THE_ONLY = lazy.compile(r"(?i)\bthe only (rank|node|host)\b")
 _LOG_SAYS = lazy.compile(
-    r"(?i)\b(?:the|its) logs? (?:itself )?(?:says?|shows?|reports?|names?|tells?|records?|holds?|has)\b|\baccording to (?:the|its) log\b"
+    r"(?i)\b(?:the|its) logs? (?:itself )?(?:says?|shows?|reports?|names?|tells?|records?|holds?|has|confirms?)\b|\baccording to (?:the|its) log\b"
 )
 _WORD = lazy.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _MARK = lazy.compile(r"\[\[[^\]]*\]\]")
@@ -116,7 +117,7 @@ class Backing:
     def unbacked(self, text: str) -> list[str]:
         """The words of a sentence that nothing it cites says; empty where every one is backed."""
         whole = text
-        so = (reckon(text, self.ledger) for reckon in (borne_out, spared, in_sequence))
+        so = (reckon(text, self.ledger) for reckon in (borne_out, spared, in_sequence, afterwards))
         text = without(text, [span for spans in so for span in spans])
         refs = cited([text])
         nothing = nothing_of(text, list(self._cells(refs)), self.ledger)
@@ -155,7 +156,7 @@ class Backing:
         found |= {m["who"]: None for m in BY_THING.finditer(plain)}
         if word := untrained(text, list(self._cells(refs)), self.ledger):
             found[word] = None
-        if word := untold(whole, self.ledger):
+        if word := untold(without(whole, afterwards(whole, self.ledger)), self.ledger):
             found[word] = None
         if word := unshared(text, list(self._cells(refs)), self.ledger):
             found[word] = None

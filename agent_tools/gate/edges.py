@@ -79,6 +79,10 @@ def outside_of_run(text: str, ledger: Ledger) -> str:
     """
     for clause in clauses(text, ledger):
         for said in _OF_RUN.finditer(clause.own):
+            lived = [g.cells[0] for g in clause.groups if g.column == "lived_s" and g.end <= said.start() <= g.end + 1]
+            own = [c for g in clause.groups if g.column in ("pid", "rank") for c in g.cells]
+            if lived and own and all((c.id, c.row) == (lived[0].id, lived[0].row) for c in own):
+                continue  # so long after the start of a process: its own
             behind = [g for g in clause.groups if g.start >= said.end() and is_time(g.cells[0])]
             if any(_AT.fullmatch(clause.own[said.end() : g.start]) for g in behind):
                 continue  # its time stands behind it: `after the job had ended at *`
