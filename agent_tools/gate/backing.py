@@ -28,10 +28,12 @@ from agent_tools.gate.edges import beside_edge, of_other_end, of_part, outside_o
 from agent_tools.gate.extremes import extremes
 from agent_tools.gate.fates import spared
 from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
+from agent_tools.gate.kills import crashed, unkilled
 from agent_tools.gate.machines import memory_of_another, ownerless, rows_of, undated, unlinked
 from agent_tools.gate.makers import BY_THING, BY_WHOM
 from agent_tools.gate.moments import unsaid
 from agent_tools.gate.nothing import nothing_of
+from agent_tools.gate.order import is_time
 from agent_tools.gate.phases import untrained
 from agent_tools.gate.quantities import borne_out, without
 from agent_tools.gate.sequence import in_sequence, untold
@@ -82,9 +84,8 @@ _CALLED = lazy.compile(r"file|work_dir|(?:stdout|stderr)_path")
 """Columns of how a file is called."""
 _OTHERS_OWN = stems("node host machine user owner partition signal state")
 """What one of several has beside its own name: that two ranks differ says nothing of their nodes."""
-_CRASHES = frozenset({"A1", "A3"})
 _THE_CRASH = lazy.compile(
-    r"(?i)\bthe crash (?:came|was|happened|struck|occurred|stands)\b(?! (?:of|by|on|in) (?:the )?(?:node|rank|gpu|host|user)\b)"
+    r"(?i)\b(?:the crash (?:came|was|happened|struck|occurred|stands)|(?:before|when|until|till|after) the crash)\b(?! (?:of|by|on|in) (?:the )?(?:node|rank|gpu|host|user)\b)"
 )
 """Of a job that a finding has crashed: when it came."""
 _SHARE_OF = lazy.compile(r"(?i)\bshare of ([a-z]+ed) [a-z]+(?= (?:was|were|is) \[\[)")
@@ -108,16 +109,15 @@ class Backing:
         self._denied = [(set(cited([t])), stems(" ".join(_bare([name, refused(t)])))) for t, name in (*out, *told)]
         self._said = [(set(cited([t])), stems(affirmed(_bare([t])[0]))) for t, _ in out]
         self._crashed = {
-            job_of(self.ledger, c)
-            for a in assessments
-            if a.status == "confirmed" and a.code in _CRASHES
-            for c in self._cells(cited(assessment_texts(a)))
+            (job_of(ledger, c), timed)
+            for c, known in crashed(assessments, lambda t: self._cells(cited([t])))
+            for timed in {known, False}
         }
 
     def unbacked(self, text: str) -> list[str]:
         """The words of a sentence that nothing it cites says; empty where every one is backed."""
         whole = text
-        so = (reckon(text, self.ledger) for reckon in (borne_out, spared, in_sequence, afterwards))
+        so = (reckon(text, self.ledger) for reckon in (borne_out, spared, in_sequence, afterwards, unkilled))
         text = without(text, [span for spans in so for span in spans])
         refs = cited([text])
         nothing = nothing_of(text, list(self._cells(refs)), self.ledger)
@@ -188,7 +188,9 @@ class Backing:
             ):
                 known = False
             elif low == "crash" and _THE_CRASH.search(plain) and not negative:
-                known = {job_of(self.ledger, c) for c in self._cells(refs)} <= self._crashed or spoken_of(word, backed)
+                timed = any(is_time(c) for c in self._cells(refs))
+                jobs = {(job_of(self.ledger, c), timed) for c in self._cells(refs)}
+                known = jobs <= self._crashed or spoken_of(word, backed)
             elif low == "out":
                 known = bool(_OUT_OF.search(text)) or spoken_of("timeout" if _OF_TIME.search(text) else word, backed)
             elif (where := HARMLESS.get(low)) is not None:

@@ -18,8 +18,10 @@ from agent_tools.gate.clauses import Clause, clauses, held, job_of
 from agent_tools.gate.courses import FALLS, without_falls
 from agent_tools.gate.denials import refused
 from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
+from agent_tools.gate.kills import unkilled
 from agent_tools.gate.machines import of_machine, outside
 from agent_tools.gate.makers import chained
+from agent_tools.gate.quantities import without
 from agent_tools.references import HOLE, BadReference, cited, parse, resolve
 from agent_tools.verdict import Claim
 from store import lazy
@@ -131,6 +133,7 @@ class Stand:
             return True
         if (told := _TOLD.search(text)) and self._of_one_row(told[0]):
             text = _TOLD.sub(" ", text)
+        text = without(text, unkilled(text, self.ledger))
         return states_cause(self._undated(text)) and not self._states(text)
 
     def _of_one_row(self, text: str) -> bool:
