@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from agent_tools.evidence import FOUND, Evidence, Ledger
 from agent_tools.formats import unit_of
 from agent_tools.gate.alone import alone
-from agent_tools.gate.clauses import SUBJECTS, Clause, size
+from agent_tools.gate.clauses import SUBJECTS, Clause, held, size
 from agent_tools.gate.grounds import NUMBER_WORDS
 from agent_tools.gate.likeness import likened
 from agent_tools.gate.scope import held_by_job, whole
@@ -73,6 +73,12 @@ _ONLY_ONE = lazy.compile(rf"(?i)^\W*(?P<w>only) one (?P<noun>node|job|gpu|card|u
 _PAST = lazy.compile(
     r"(?i)\b(?:the|its) (?:time )?limit (?:was|had been) (?P<w>exceeded|overrun|passed)\b|\b(?P<v>exceeded|overran|passed) (?:the|its) (?:time )?limit\b"
 )
+_EVERY_FEW = lazy.compile(r"(?i)\b(?P<w>every few) (?P<unit>seconds|minutes|hours)\b")
+_UNITS = {"seconds": "s", "minutes": "min", "hours": "h"}
+_FEW = 10
+_ALL_SO_MANY = lazy.compile(rf"(?i)\b(?P<w>all (?:of (?:its|the) |its |the )?(?P<n>{_NUMBERS})) (?P<noun>gpus|cards)\b")
+_AT_LEAST, _AT_MOST = (lazy.compile(rf"(?i)\bat {w} (?={HOLE})") for w in ("least", "most"))
+_ALL_LEAST, _ALL_MOST = lazy.compile(r"^all_\w*_min$"), lazy.compile(r"^all_\w*_max$")
 _UP_TO = lazy.compile(rf"(?i)\bup to (?={HOLE})")
 _NOT = lazy.compile(r"(?i)\b(?:not|never|no|none|nor|without|but|except)\b|n['’]t\b")
 _WELL = 0.8
@@ -92,6 +98,8 @@ def extended(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> list[t
         *_again(clause),
         *_exceeded(clause, ledger),
         *_at_intervals(clause, ledger),
+        *_every_few(clause),
+        *_all_of_them(clause, ledger),
         *_every_of(clause),
         *_only_one(clause, ledger),
         *alone(clause, ledger),
@@ -262,6 +270,34 @@ def _at_intervals(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
             own = cell.value
             if isinstance(own, int) and len(steps) >= _TWO and steps == [own * (i + 1) for i in range(len(steps))]:
                 yield m.span("w")
+
+
+def _every_few(clause: Clause) -> Iterator[tuple[int, int]]:
+    """`every few seconds`, beside a gap or a pace of two to ten of them."""
+    paces = [c for g in clause.groups for c in g.cells if _PACE.search(c.column) and unit_of(c) in _UNITS.values()]
+    for m in _EVERY_FEW.finditer(clause.own):
+        sizes = [(v, unit_of(c)) for c in paces if isinstance(v := size(c.value), float)]
+        if len(sizes) == 1 and sizes[0][1] == _UNITS[m["unit"].lower()] and _TWO <= sizes[0][0] < _FEW:
+            yield m.span("w")
+
+
+def _all_of_them(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`on all sixteen GPUs ... at least *`: the extreme of all, of a row that has so many; `all sixteen GPUs are free: * of *`."""
+    figures = [c for g in clause.groups for c in g.cells]
+    for m in _ALL_SO_MANY.finditer(clause.own):
+        number = NUMBER_WORDS[m["n"].lower()]
+        if not figures or _NOT.search(clause.own) or len({(c.id, c.row) for c in figures}) != 1:
+            continue
+        free = [c.column for c in figures] == ["all_free", "all_gpus"] and all(c.value == number for c in figures)
+        behind = clause.own[m.end() :]
+        edge = len(figures) == 1 and (
+            (_AT_LEAST.search(behind) and _ALL_LEAST.search(figures[0].column))
+            or (_AT_MOST.search(behind) and _ALL_MOST.search(figures[0].column))
+        )
+        many = {c.name for c in ledger.get(figures[0].id).columns} & {"gpus", "used"}
+        of_all = edge and len(many) == _TWO and all(held(ledger, figures[0], n) == number for n in many)
+        if (free and m["noun"].lower() in ("gpus", "cards")) or of_all:
+            yield m.span("w")
 
 
 def _high(at: int, clause: Clause) -> bool:
