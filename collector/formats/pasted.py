@@ -7,7 +7,9 @@ a text that is marked throughout is taken for one, and only a short one: nobody 
 from __future__ import annotations
 
 import html
+import json
 import re
+from contextlib import suppress
 
 from store import lazy
 
@@ -24,9 +26,17 @@ def unmarked(raw: bytes) -> bytes:
         raw = _without_marks(raw)
     if b"&" in raw and b"<" not in raw:
         text = raw.decode("utf-8", "surrogateescape")
-        if len(_ENTITY.findall(text)) > 1:
+        if len(_ENTITY.findall(text)) > 1 and not _is_json(text):
             raw = html.unescape(text).encode("utf-8", "surrogateescape")
     return raw
+
+
+def _is_json(text: str) -> bool:
+    """A document, or a line of one each, whose own quotation marks a `&quot;` in a string would end."""
+    for piece in (text, text.lstrip().partition("\n")[0]):
+        with suppress(ValueError):
+            return isinstance(json.loads(piece), (dict, list))
+    return False
 
 
 def _without_marks(raw: bytes) -> bytes:

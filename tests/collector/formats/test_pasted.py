@@ -44,6 +44,8 @@ def test_an_empty_line_of_a_quotation_may_have_no_blank() -> None:
         "loss &lt; 3\n",
         "<pre>loss &lt; 3 &gt; 2</pre>\n",
         "R&D, Q&A\n",
+        '{"text": "it said &quot;no&quot;"}\n',
+        '{"text": "&quot;a&quot;"}\n{"text": "&quot;b&quot;"}\n',
     ],
 )
 def test_what_is_not_marked_throughout_stays_as_it_is(text: str) -> None:
