@@ -104,8 +104,10 @@ def _hardly(clause: Clause) -> Iterator[tuple[int, int]]:
     if m is None or len(cells) != 2 or (cells[0].id, cells[0].row) != (cells[1].id, cells[1].row):
         return
     x, y = (size(c.value) for c in cells)
-    measure = {c.column.removeprefix(e) for c in cells for e in (*_EDGES, "early_", "late_") if c.column.startswith(e)}
-    if len(measure) != 1 or cells[0].column == cells[1].column or not isinstance(x, float) or not isinstance(y, float):
+    edges = (*_EDGES, "early_", "late_")
+    measures = [c.column.removeprefix(e) for c in cells for e in edges if c.column.startswith(e)]
+    of_one = len(measures) == len(cells) and len(set(measures)) == 1 and cells[0].column != cells[1].column
+    if not of_one or not isinstance(x, float) or not isinstance(y, float):
         return
     if abs(x - y) <= _SLACK * max(abs(x), abs(y)):
         yield m.span("w")

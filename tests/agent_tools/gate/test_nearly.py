@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agent_tools.evidence import Ledger
+from tests.agent_tools.gate.gatekit import passes, result
 from tests.agent_tools.gate.wordkit import Book, book, sides
 
 MORE = {"stop": ("cancelled-by-user", "4811")}
@@ -34,3 +36,15 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Book:
 
 
 test_what_is_not_so_near_is_refused, test_what_is_so_near_passes = sides(SAID)
+
+
+def test_what_hardly_changed_has_two_figures_of_its_own() -> None:
+    """A figure of a measure and a count that is as large by chance say nothing of a change."""
+    held = Ledger()
+    held.record(
+        result("pace", {"early_s": "s", "late_s": "s", "late": "", "reports": ""}, [(7.1, 7.0, 7, 9)]), "pace", {}
+    )
+    held.show_all()
+    good = "There were [[E1.reports]] reports."
+    assert passes("The pace hardly changed: [[E1.early_s]] early and [[E1.late_s]] late.", held, good)
+    assert not passes("The pace hardly changed: [[E1.early_s]] early and [[E1.late]] late.", held, good)
