@@ -16,7 +16,7 @@ from agent_tools.gate.courses import courses
 from agent_tools.gate.jobs import counted
 from agent_tools.gate.order import TS, is_time
 from agent_tools.gate.tallies import tallied
-from agent_tools.gate.vocabulary import MEANS
+from agent_tools.gate.vocabulary import means
 from agent_tools.references import HOLE
 from store import lazy
 from store.result import Cell
@@ -184,8 +184,7 @@ def _no_longer(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
         if len(rows) != 1:
             continue
         state, still = held(ledger, cells[0], "state"), held(ledger, cells[0], "still")
-        means = f"{state} {MEANS.get(str(state), '')}".lower().split()
-        if still is False and m["s"].lower() in means:
+        if still is False and means(m["s"], state):
             yield m.span("w")
             yield m.span("s")
 

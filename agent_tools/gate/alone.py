@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from agent_tools.evidence import CellValue, Evidence, Ledger
 from agent_tools.gate.clauses import SUBJECTS, Clause, Group, held, size
 from agent_tools.gate.scope import whole
-from agent_tools.gate.vocabulary import MEANS
+from agent_tools.gate.vocabulary import means
 from agent_tools.references import HOLE
 from store import lazy
 from store.result import Cell
@@ -75,21 +75,15 @@ def _meets(row: int, cell: CellValue, cells: Sequence[CellValue], said: str, evi
     """Whether a row has what the clause says of the one: the cells that it cites besides its name, and the state that it names."""
     told = [c for c in cells if c is not cell and c.column not in SUBJECTS and not c.column.endswith("_ts")]
     words = (
-        [w for w in _STATE.findall(said.lower()) if _means(w, evidence.value("state", cell.row))]
+        [w for w in _STATE.findall(said.lower()) if means(w, evidence.value("state", cell.row))]
         if _has_state(evidence)
         else []
     )
     if told or words:
         return all(evidence.value(c.column, row) == c.value for c in told) and all(
-            _means(w, evidence.value("state", row)) for w in words
+            means(w, evidence.value("state", row)) for w in words
         )
     return bool(_TROUBLE.search(said)) and evidence.query == "nodes_in_trouble"
-
-
-def _means(word: str, state: Cell) -> bool:
-    """Whether a word is for a state of Slurm's."""
-    own = str(state)
-    return word == own.lower() or word in MEANS.get(own, "").split()
 
 
 def _has_state(evidence: Evidence) -> bool:

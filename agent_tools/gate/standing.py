@@ -15,7 +15,7 @@ from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.again import attempts_of
 from agent_tools.gate.clauses import Clause, clauses, held, job_of
 from agent_tools.gate.scope import held_by_job
-from agent_tools.gate.vocabulary import MEANS
+from agent_tools.gate.vocabulary import means
 from agent_tools.gate.words import spoken_of, stem, stems
 from agent_tools.references import HOLE
 from store import lazy
@@ -63,8 +63,7 @@ def _names(said: str, clause: Clause, at: int, cell: CellValue, ledger: Ledger) 
     """Whether a word is for the state of a row, or a cell that is cited there is that state."""
     if said[0] == HOLE[0]:
         return any(g.start == at and g.column == "state" for g in clause.groups)
-    state = str(held(ledger, cell, "state"))
-    return said.lower() in f"{state} {MEANS.get(state, '')}".lower().split() or said.lower() in _WORSE
+    return means(said, held(ledger, cell, "state")) or said.lower() in _WORSE
 
 
 def unrestarted(word: str, cells: Sequence[CellValue], said: Iterable[str], ledger: Ledger) -> bool:

@@ -43,6 +43,12 @@ MEANS: dict[str, str] = {
 }
 """What Slurm's states say in other words."""
 
+
+def means(word: str, state: object) -> bool:
+    """Whether a word, in any case, is a state of Slurm's by its own name or by what it says in other words."""
+    return word.lower() in f"{state} {MEANS.get(str(state), '')}".lower().split()
+
+
 ALSO_SAID: dict[str, str] = {
     "saved": "written wrote",
     "resumed": "resumption",
