@@ -249,7 +249,7 @@ def _signal(facts: Facts, row: RowView, result: Assessment) -> None:
     if row.has("frame"):
         result.speaks_for.append(claim(f"The crash handler's innermost frame is {row['frame']}."))
     if row.text("source") == "shell" and not facts.failed_children:
-        result.confidence = 0.78
+        result.confidence = 0.88
     if row.text("source") == "accounting" and not facts.has_log:
         # srun ends the tasks of a step by SIGKILL after one of them had failed, and its status is then that of the step.
         result.confidence = _UNHEARD

@@ -36,7 +36,7 @@ LONG_MIN = 1.0
 MOVING_PACES = 5.0
 ENFORCED_MIN, ENFORCED_SHARE = 1.0, 0.05
 """Slurm looks at the limits twice a minute and waits for half a one between SIGTERM and the end: until then fast steps are many."""
-UNTIMED, FEW_WORDS = 0.6, 0.65
+UNTIMED, FEW_WORDS = 0.6, 0.68
 LATE, EARLY_S = 0.8, 75.0
 """Share of the limit after which a warning is of it; Slurm may send the signal that was asked for a minute early."""
 

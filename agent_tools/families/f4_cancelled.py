@@ -228,7 +228,7 @@ def _by_message(facts: Facts, end: RowView) -> Assessment:
     if own and end.get("error_first") is False:
         own = ""
     failed_task = count(end, "failed_tasks") > 0 and not own
-    sure = 0.9 if owner or admin else (0.82 if doing else 0.65)
+    sure = 0.9 if owner or admin else (0.82 if doing else 0.78)
     if _CUT.search(end.text("stop_message")):
         # A reason followed, and it is lost: a time limit, a preemption, anything.
         sure = 0.25

@@ -81,7 +81,7 @@ def assess(facts: Facts) -> Assessment:
         shows += (rewarded := learned(facts))
         unsure = "Whether the model learned: the loss shows no clear fall."
         missing += [] if rewarded else [lacks(unsure, "more loss reports, or an evaluation")]
-        confidence = 0.85 if rewarded else 0.62 if reports >= 3 else 0.5
+        confidence = 0.85 if rewarded else 0.66 if reports >= 3 else 0.6
         if end is not None and end.text("end_name") == "limit_reached" and (end.number("done") or 0) < 1:
             # A limit ended it, not its own plan: then only what it learned could show that it did what it should.
             confidence = BLIND
@@ -90,7 +90,7 @@ def assess(facts: Facts) -> Assessment:
         missing.append(unverified(facts, trained or facts.overview is not None))
         whole = len(said) >= 2
         ended = trained or program_end(facts, end) != ""
-        confidence = 0.72 if whole else (0.62 if ended else 0.45)
+        confidence = 0.72 if whole else (0.66 if ended else 0.45)
         if not (whole or ended) and instant(facts):
             confidence = _NOTHING
     gpu, working = at_work(facts)
