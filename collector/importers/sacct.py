@@ -23,6 +23,7 @@ from collector.formats.forms import Form, divided
 from collector.formats.hostlist import expanded
 from collector.formats.job_events import job_events, resize_event, restart_event
 from collector.formats.text import decode, lines
+from collector.formats.unheaded import layout_of
 from collector.importers.base import ImportContext, ImportFailed
 from store import lazy
 from store.rows import Row, SlurmJob, SlurmStep
@@ -91,7 +92,7 @@ class Sacct:
     covers: ClassVar[tuple[str, ...]] = ("slurm_job", "slurm_step", "slurm_job_event")
 
     def claims(self, path: Path, head: bytes) -> int:
-        """A header line with JobID and at least one more of sacct's own columns, or nothing but rows of its default ones."""
+        """A header line with JobID and at least one more of sacct's own columns, or nothing but rows that tell them."""
         layout, _ = _layout(decode(head).splitlines()[:30])
         return 0 if layout is None else 95
 
@@ -112,7 +113,7 @@ class Sacct:
         """Jobs and steps in the file's order, each job's events after it."""
         layout, skip = _layout([text for _, text in _first(path, ctx, 30)])
         if layout is None:
-            raise ImportFailed("no header with JobID: sacct without -n (--noheader) is needed")
+            raise ImportFailed("no header with JobID, nor a column of states: sacct without -n (--noheader) is needed")
         known = _survey(path, ctx, layout, skip)
         current: SlurmJob | None = None
         for number, values in _records(path, ctx, layout, skip):
@@ -154,7 +155,7 @@ def _layout(texts: Sequence[str]) -> tuple[Layout | None, int]:
         if layout is not None and "jobid" in layout.names and _TELLING.intersection(layout.names):
             return layout, i + (2 if layout.spans else 1)
     rows = [t for t in texts if t.strip()]
-    return (header(*_DEFAULT), 0) if rows and all(_ROW.fullmatch(t) for t in rows) else (None, 0)
+    return (header(*_DEFAULT), 0) if rows and all(_ROW.fullmatch(t) for t in rows) else layout_of(texts)
 
 
 def _by_raw(layout: Layout | None) -> Layout | None:

@@ -219,9 +219,38 @@ def test_rows_of_the_default_columns_are_known_without_their_header(tmp_path: Pa
     assert not Sacct().claims(tmp_path / "x.txt", b"120 of 300 samples are done and 5 FAILED 0:0\nnext\n")
 
 
+@pytest.mark.parametrize(
+    ("text", "state", "status", "origin"),
+    [
+        ("4812|NODE_FAIL|08:12:40|1:0\n4812.batch|CANCELLED|08:12:41|0:15\n", "NODE_FAIL", 1, "1"),
+        ("77_3|ft-run|gpu|TIMEOUT|0:0|\n", "TIMEOUT", 0, "1"),
+        ("$ sacct -j 9 -nP --format=JobID%20,Elapsed,State,ExitCode\n\n9|01:00:07|FAILED|2:0\n", "FAILED", 2, "3"),
+        (
+            "sacct -X -P -n -o jobid,start,state,submit,exitcode\n9|Unknown|CANCELLED by 7|Unknown|0:0\n",
+            "CANCELLED",
+            0,
+            "2",
+        ),
+    ],
+)
+def test_records_between_bars_tell_their_columns_without_a_header(
+    tmp_path: Path, text: str, state: str, status: int, origin: str
+) -> None:
+    assert Sacct().claims(tmp_path / "x.txt", text.encode()) > 0
+    rows, ctx = text_rows(tmp_path, text)
+    (job,) = jobs(rows).values()
+    assert (job.state, job.exit_code, ctx.problem_count) == (state, status, 0)
+    assert job.origin and job.origin.endswith(f":{origin}")
+
+
+def test_what_stands_between_bars_without_a_state_in_each_line_is_nobody_s_record(tmp_path: Path) -> None:
+    for text in ("1|FAILED|FAILED\n", "1|0.52|1:0\n2|0.48|1:0\n", "12|RUNNING|x\nepoch 2|FAILED|y\n", "3|OK|1:0\n"):
+        assert not Sacct().claims(tmp_path / "x.txt", text.encode()), text
+
+
 def test_without_a_header_it_says_what_would_help(tmp_path: Path) -> None:
     with pytest.raises(ImportFailed, match="noheader"):
-        text_rows(tmp_path, "4812|FAILED|1:0\n")
+        text_rows(tmp_path, "4812|2026-03-01T08:00:00|1:0\n")
 
 
 def test_claims_sacct_and_nothing_that_only_mentions_jobs() -> None:
