@@ -3,6 +3,7 @@
 SOURCE  scontrol of Slurm 20.11 to 26.05; jobcomp/filetxt's file of completed jobs, a line each in the same keys.
 ROWS    slurm_job, slurm_job_event.
 CAVEAT  a snapshot: of a running job EndTime is a plan, of a pending one StartTime is an estimate; neither is kept.
+        Fields that were copied without the first of them, JobId, are of a job that is called as the file is.
 
     JobId=4812 JobName=train
        JobState=FAILED Reason=NonZeroExitCode Dependency=(null)
@@ -14,6 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain, islice
 from pathlib import Path
 from typing import ClassVar
 
@@ -24,10 +26,12 @@ from collector.formats.job_events import job_events, restart_event
 from collector.formats.key_values import EVERY, Blocks
 from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
+from collector.intake.discover import stem
 from store import lazy
 from store.rows import Row, SlurmJob, SlurmJobEvent
 
 _HEAD = lazy.compile(r"^\s*JobId=\d+", re.MULTILINE)
+_STATE = lazy.compile(r"^\s*JobState=[A-Z_]{3,20} Reason=\S", re.MULTILINE)
 _USER = lazy.compile(r"([^()\s]+)\((\d+)\)")
 _KEYS = [
     "ArrayJobId",
@@ -138,6 +142,8 @@ _TO_LINE_END = [
     "MailUser",
     "MailType",
 ]
+_LOOKED_AT = 200
+"""Lines that tell whether a job's number stands anywhere: the fields of one job are a quarter of that."""
 BLOCKS = Blocks("JobId", _KEYS, _TO_LINE_END, repeated=("Nodes", "GRES"))
 
 
@@ -148,8 +154,10 @@ class ScontrolJob:
     covers: ClassVar[tuple[str, ...]] = ("slurm_job", "slurm_job_event")
 
     def claims(self, path: Path, head: bytes) -> int:
-        """Blocks that begin with JobId= and name a JobState."""
+        """Blocks that begin with JobId= and name a JobState; the fields of one block alone, its JobState with a reason among them."""
         text = decode(head)
+        if _beheaded(text):
+            return 60
         if not _HEAD.search(text) or "JobState=" not in text:
             return 0
         return 94 if _HEAD.match(text) else 60
@@ -162,7 +170,10 @@ class ScontrolJob:
         """One job per block with its events."""
         count = 0
         completed: dict[str, int] = {}
-        for number, block in BLOCKS.cut(lines(path, ctx)):
+        start = [text for _, text in islice(lines(path, ImportContext(ctx.name, ctx.zone)), _LOOKED_AT)]
+        beheaded = _beheaded("\n".join(start))
+        name = ctx.job_id or "_".join(stem(ctx.name).split())
+        for number, block in BLOCKS.cut(chain([(1, f"JobId={name}")] if beheaded else [], lines(path, ctx))):
             count += 1
             job = _job(block, ctx, f"{ctx.name}:{number}")
             if "NodeCnt" in block and job.job_id is not None:  # jobcomp/filetxt: a line for each time that it ended
@@ -188,6 +199,12 @@ class ScontrolJob:
                 )
         if not count:
             raise ImportFailed("no block that begins with JobId=")
+
+
+def _beheaded(text: str) -> bool:
+    """Whether a text is nothing but the fields of a job, without its number."""
+    found = [line for line in text.splitlines() if line.strip()]
+    return bool(_STATE.search(text)) and not _HEAD.search(text) and all(map(of_fields, found))
 
 
 def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:

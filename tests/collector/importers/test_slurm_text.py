@@ -48,6 +48,25 @@ def test_scontrol_job_of_a_waiting_job_keeps_no_estimate() -> None:
     assert [r.event for r in rows if isinstance(r, SlurmJobEvent) and r.job_id == "4898_2"] == ["submitted"]
 
 
+@pytest.mark.parametrize(
+    ("text", "state", "reason"),
+    [
+        ("   JobState=PENDING Reason=QOSMaxNodePerUserLimit Dependency=(null)\n   Requeue=1 Restarts=0\n", "PENDING", "QOSMaxNodePerUserLimit"),
+        ("Priority=0 Nice=0 Account=lab QOS=normal\nJobState=NODE_FAIL Reason=NodeDown Dependency=(null)\nNodeList=g07\n", "NODE_FAIL", "NodeDown"),
+    ],
+)  # fmt: skip
+def test_the_fields_of_a_job_without_its_number_are_read_under_the_files_name(
+    tmp_path: Path, text: str, state: str, reason: str
+) -> None:
+    path = tmp_path / "what they sent.txt"
+    path.write_text(text)
+    assert ScontrolJob().claims(path, text.encode()) > 0
+    (job,) = (r for r in read(ScontrolJob(), path)[0] if isinstance(r, SlurmJob))
+    assert (job.job_id, job.state, job.state_reason) == ("what_they_sent", state, reason)
+    assert not ScontrolJob().claims(path, f"we saw this:\n{text}".encode())
+    assert not ScontrolJob().claims(path, b"JobState=PENDING\n")
+
+
 def test_a_dependency_is_unfulfilled_at_the_end_only_where_the_ended_jobs_record_says_so(tmp_path: Path) -> None:
     """Merged with an end that accounting alone tells, the word of a job that still waited would speak of the end."""
     text = (SAMPLES / "scontrol_job.txt").read_text()
