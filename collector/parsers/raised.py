@@ -30,7 +30,11 @@ LONE = lazy.compile(rf"\s*(?P<name>{_ENDING})(?:: (?P<text>\S.*)|:?)\s*$")
 LOGGED = lazy.compile(
     rf"^(?P<prefix>.{{1,160}}?(?:[\]\s:|-]|:\d\d(?:[.,]\d{{1,9}})?Z?) )(?P<name>{_ENDING}): (?P<text>\S.*)$"
 )
-GLUED = lazy.compile(rf"(?:it/s|s/it|[\w?]\]|\)|^)(?P<name>{_ENDING}|Exception): (?P<text>\S.*)$")
+# A bar, or the line of code that a copy has put on one line with what it raised.
+_JOINED = r"^\s*(?:return |await )?(?:[\w.]+ = )?[\w.]+\(.{0,200}\)\s{1,8}"
+GLUED = lazy.compile(rf"(?:it/s|s/it|[\w?]\]|\)|^|{_JOINED})(?P<name>{_ENDING}|Exception): (?P<text>\S.*)$")
+# Types whose text is a single line: what stands below it is of something else.
+ONE_LINE = lazy.compile(r"KeyboardInterrupt|(?:Syntax|Indentation|Tab)Error$")
 # An exception whose text is the traceback of another, told whole.
 CARRIES = lazy.compile(rf"(?P<name>{_ENDING}): Traceback \(most recent call last\):\s*$")
 ASIDE = lazy.compile(

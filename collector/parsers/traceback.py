@@ -27,6 +27,7 @@ from collector.parsers.raised import (
     LOGGED,
     LONE,
     MAX_TEXT,
+    ONE_LINE,
     PARAGRAPHS,
     RAISED,
     SITE,
@@ -51,9 +52,8 @@ _GROUP = lazy.compile(r"^\s*(?:\| ?|\+ (?=Exception Group)|\+-\+-{5,}|\+-{5,})")
 _MARKER = lazy.compile(r"\s*[\^~]+\s*$|\s*\.\.\.<\d+ lines>\.\.\.$|\s*\[Previous line repeated")
 _ABOVE = " (see above for traceback): "  # TensorFlow 1 prints the exception a second time, below where the op was built
 _METRIC = lazy.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?%?")  # MeanSquaredError: 0.31 is a score
-_MILD = lazy.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b")
 _SUMMARY, _PLACE = lazy.compile(r"\s*traceback\s*:\s*$"), lazy.compile(r"\s*/\S+:\d+\s*$")
-_CPP = lazy.compile(r"frame #\d+|Exception raised from ")
+_MILD, _CPP = lazy.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b"), lazy.compile(r"frame #\d+|Exception raised from ")
 _MAX_LINES, _MAX_STRAY, _MAX_TAIL, _MAX_FOLDED = 5000, 12, 40, 20_000
 
 
@@ -326,7 +326,7 @@ class Traceback:
         if inner and self._raised.frames and in_thread(self._raised.frames[0]) and inner["name"] == self._raised.name:
             self._last = line.line_no  # a second thread said the same, its lines between those of the first
             return []
-        if other or ASIDE.search(text) or len(self._blank) > _MAX_TAIL or "KeyboardInterrupt" in self._raised.name:
+        if other or ASIDE.search(text) or len(self._blank) > _MAX_TAIL or ONE_LINE.search(self._raised.name):
             return [*self._finish(), *self._idle(line)]
         if self._seen_blank:
             self._blank.append(text)

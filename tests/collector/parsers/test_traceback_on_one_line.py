@@ -42,3 +42,22 @@ def test_a_traceback_that_is_a_text_of_an_object_is_read(write: Callable[[object
         "/app/train.py:88 in main",
         "error",
     )
+
+
+@pytest.mark.parametrize(
+    "code", ["    torch._C._cuda_setDevice(device)", "return self.model(batch, labels=labels)", "loss = step(x)  "]
+)
+def test_an_exception_behind_its_line_of_code_is_read(code: str):
+    said = "shape '[4, 512]' is invalid for input of size 2047"
+    (row,) = parse_text(Traceback(), f"{code} RuntimeError: {said}\n")
+    assert (row.name, row.message) == ("RuntimeError", said)
+    assert not parse_text(Traceback(), f"What we saw (on two nodes) RuntimeError: {said}\n")
+
+
+@pytest.mark.parametrize(
+    "said", ["SyntaxError: unterminated string literal (detected at line 12)", "IndentationError: unexpected indent"]
+)
+def test_what_stands_below_a_syntax_error_is_not_of_its_text(said: str):
+    text = f'  File "/home/u/train.py", line 12\n    name = "llama\n           ^\n{said}\nall outputs were copied to /scratch/u/12\n'
+    (row,) = parse_text(Traceback(), text)
+    assert f"{row.name}: {row.message}" == said
