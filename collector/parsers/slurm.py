@@ -55,10 +55,11 @@ NAMES: dict[str, str] = {
 }
 
 _CANCEL = lazy.compile(
-    r"\*\*\* (?P<kind>HetJob|HET ?JOB|JOB|STEP) (?P<id>[\w.+\[\]<>-]+)(?: STEPD TERMINATED)?(?:\s+ON\s+(?P<node>[\w.-]+))?"
-    r"\s+(?:(?:(?P<verb>CANCELLED|FAILED|KILLED|SIGNALED|EXCEEDED)\s+)?AT\s+(?P<time>[\dT:-]{8,25})|CANCELLED(?=\s+DUE [Tt][Oo]))"
+    r"\*\*\* (?P<kind>HetJob|HET ?JOB|JOB|STEP) (?P<id>[\w.+\[\]<>-]+)(?: STEPD TERMINATED)?(?:\s+ON\s+(?P<node>[\w.-]+|<[\w -]{1,40}>))?"
+    r"\s+(?:(?:(?P<verb>CANCELLED|FAILED|KILLED|SIGNALED|EXCEEDED)\s+)?AT\s+(?P<time>[\dT:-]{8,25}|[\dTYMDHhmSsXx:-]{8,25}|<[^<>]{1,30}>)|CANCELLED(?=\s+DUE [Tt][Oo]))"
     r"(?:\s+DUE [Tt][Oo]\s*(?P<why>[^*]*?))?\s*(?P<end>\*\*\*|$)"
 )
+"""Of what a poster has masked, a node between angle brackets and the letters of a time, the rest is Slurm's word all the same."""
 _OPENING = lazy.compile(r"\*\*\* (?:HetJob|HET ?JOB|JOB|STEP) [\w.+\[\]<>-]+ ")
 _REASONS = (
     ("TIME LIMIT", "time_limit"),
@@ -137,6 +138,10 @@ _SEFF_NAMES = {
     "BOOT_FAIL": "boot_failed",
     "CANCELLED": "cancelled",
 }
+# The subject of the mail that Slurm sends of a job's end.
+_MAIL = lazy.compile(
+    r"Slurm (?:Array (?:Summary|Task) )?Job_id=\S+ .{0,200}(?:Ended|Failed), Run time \S+, (?P<state>TIMEOUT|PREEMPTED|NODE_FAIL|DEADLINE|BOOT_FAIL)\b"
+)
 # slurmd's only line in the output of a batch job that it did not start.
 _PROLOG = lazy.compile(r"\s*Error running slurm (?:task_?)?prolog: \d+\s*$")
 # Names whose messages come without "error:"; everything else without it is chatter (srun -v, pyxis's progress).
@@ -174,6 +179,7 @@ class Slurm:
         "pyxis: ",
         ": this job is ",
         "State: ",
+        "Job_id=",
         "] error: ",
     )
 
@@ -232,9 +238,10 @@ class Slurm:
                     detail=detail(who="submitit", due_to=found["case"]),
                 )
             ]
-        if found := _SEFF.match(line.text):
+        if found := _SEFF.match(line.text) or _MAIL.search(line.text):
             name = _SEFF_NAMES[found["state"]]
-            return [line.event("slurm", name, severity="fatal", parser=self.name, framework="seff")]
+            who = "slurm" if "Job_id=" in found[0] else "seff"
+            return [line.event("slurm", name, severity="fatal", parser=self.name, framework=who)]
         if _PROLOG.match(line.text):
             return [line.event("slurm", "prolog_failed", severity="fatal", parser=self.name, framework="slurm")]
         if found := _STEPD.match(line.text):
@@ -252,6 +259,7 @@ class Slurm:
         cut = found["end"] != "***"
         old = _OLD_NODE.search(why)
         name = next((n for words, n in _REASONS if words in why.upper()), "cancelled")
+        node = found["node"] if "<" not in (found["node"] or "") else None
         if old and old["failed"]:
             name = "node_failure"
         if cut and name == "cancelled" and why:
@@ -265,7 +273,7 @@ class Slurm:
             severity="fatal",
             parser=self.name,
             framework="slurm",
-            host=(old and (old["failed"] or (old["on"] if not found["node"] else None))) or found["node"],
+            host=(old and (old["failed"] or (old["on"] if not node else None))) or node,
             signal=signal_number(why.upper().removeprefix("SIGNAL ").title()) if "SIGNAL " in why.upper() else None,
             detail=detail(
                 job=job,

@@ -224,3 +224,29 @@ def test_no_text_can_crash_it(lines):
 )
 def test_seffs_word_for_an_end_from_outside(line: str, name: str | None) -> None:
     assert [e.name for e in parse(f"Job ID: 51\n{line}\nCores: 1\n")] == ([name] if name else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "host"),
+    [
+        ("slurmstepd: error: *** JOB 51 ON <node name> CANCELLED AT 2026-03-01T10:00:00 DUE TO TIME LIMIT ***", "time_limit", None),
+        ("srun: error: *** STEP 51.0 ON gpu07 CANCELLED AT <date> DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***", "node_failure", "gpu07"),
+        ("slurmstepd: error: *** JOB 51 ON gpu07 CANCELLED AT XXXX-XX-XXTXX:XX:XX DUE TO PREEMPTION ***", "preempted", "gpu07"),
+        ("slurmstepd: error: *** JOB 51 ON gpu07 CANCELLED AT YYYY-MM-DDTHH:MM:SS ***", "cancelled", "gpu07"),
+    ],
+)  # fmt: skip
+def test_what_a_poster_masks_leaves_the_word_slurms(line: str, name: str, host: str | None) -> None:
+    assert [(e.name, e.host) for e in parse(line)] == [(name, host)]
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("Slurm Job_id=51 Name=pretrain Ended, Run time 03:10:00, NODE_FAIL, ExitCode 0", "node_failure"),
+        ("Subject: Slurm Array Task Job_id=51_2 (54) Name=sweep Failed, Run time 1-00:00:04, TIMEOUT", "time_limit"),
+        ("Slurm Job_id=51 Name=pretrain Ended, Run time 03:10:00, COMPLETED, ExitCode 0", None),
+        ("Slurm Job_id=51 Name=pretrain Began, Queued time 00:00:01", None),
+    ],
+)
+def test_the_subject_of_slurms_mail_names_the_end(line: str, name: str | None) -> None:
+    assert [e.name for e in parse(line)] == ([name] if name else [])
