@@ -29,7 +29,7 @@ from store import lazy
 from store.rows import Row, SlurmJob, SlurmStep
 
 _JOB_ID = lazy.compile(
-    r"(?P<job>(?P<base>\d{1,20})(?:_(?P<task>\d{1,10}|\[[^\]]*\]?))?(?:\+(?P<het>\d{1,6}))?)(?:\.(?P<step>[\w.+-]+))?\Z",
+    r"(?P<job>(?P<base>\d{1,20}|[xX]{1,20})(?:_(?P<task>\d{1,10}|\[[^\]]*\]?))?(?:\+(?P<het>\d{1,6}))?)(?:\.(?P<step>[\w.+-]+))?\Z",
     re.ASCII,
 )
 _STATE = lazy.compile(r"[A-Za-z_]{2,}\+?(?:[ ,].*)?\Z")

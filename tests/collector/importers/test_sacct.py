@@ -301,3 +301,13 @@ def test_a_status_from_128_on_stands_there_without_128(tmp_path: Path) -> None:
         ("4816", "0", 143, True),
         ("4817", "0", 9, False),
     ]
+
+
+def test_a_number_that_a_poster_has_masked_is_still_a_jobs(tmp_path: Path) -> None:
+    for mask in ("xxxxxxx", "XXX"):
+        rows, _ = text_rows(
+            tmp_path,
+            f"JobID|State|ExitCode|Elapsed\n{mask}|CANCELLED by 0|0:0|01:00:00\n{mask}.0|CANCELLED|0:9|01:00:00\n",
+        )
+        assert [(r.job_id, r.state) for r in jobs(rows).values()] == [(mask, "CANCELLED")]
+        assert [(s.job_id, s.step_id) for s in steps(rows)] == [(mask, "0")]
