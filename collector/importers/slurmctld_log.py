@@ -98,7 +98,9 @@ class SlurmctldLog:
 
     def claims(self, path: Path, head: bytes) -> int:
         """Lines that begin with a time in brackets, some of them in the controller's words."""
-        texts = [t for t in decode(head[:32_768]).splitlines()[:300] if t.strip()]
+        texts = [
+            t for t in decode(head[:32_768]).splitlines()[:300] if t.strip(" \t.[]…")
+        ]  # what an excerpt leaves out
         said = [m["said"] for t in texts if (m := _LINE.match(t))]
         own = sum(1 for t in said if _OWN.match(t))
         return 93 if own >= 2 and len(said) >= 0.9 * len(texts) and own >= 0.05 * len(texts) else 0

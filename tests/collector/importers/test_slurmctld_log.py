@@ -174,3 +174,14 @@ def test_what_slurmstepd_writes_into_a_job_log_is_not_the_controllers(tmp_path: 
         other = tmp_path / "none.log"
         other.write_text("nothing\n")
         list(SlurmctldLog().rows(other, ImportContext("none.log", UTC, size=8)))
+
+
+@pytest.mark.parametrize("gap", ["...", "[...]", "  …"])
+def test_what_an_excerpt_leaves_out_makes_the_rest_no_other_log(tmp_path: Path, gap: str) -> None:
+    text = (
+        "[2026-03-01T10:00:00.000] sched: Allocate JobId=7 NodeList=gpu01 #CPUs=8 Partition=main\n"
+        f"{gap}\n"
+        "[2026-03-01T10:05:00.000] error: Nodes gpu01 not responding, setting DOWN\n"
+        f"{gap}\n"
+    )
+    assert SlurmctldLog().claims(tmp_path / "part.txt", text.encode()) > 90
