@@ -23,9 +23,9 @@ XLA_EITHER = lazy.compile(
 
 OTHERS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("nccl_oom", lazy.compile(r"Cuda failure(?: \d+)? '?out of memory|Failed to CUDA (?:calloc|malloc)|NCCL WARN .{0,80}(?:Cuda failure|Failed to CUDA).{0,80}out of memory|NCCL WARN.{0,80}[Cc]alloc.{0,80}out of memory")),
-    ("xla_oom", lazy.compile(r"(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:.{0,200}: )?(?:Attempting to (?:allocate|reserve)|Out of memory(?! allocating \d)|[Ff]ailed to allocate|Ran out of memory|.{0,60}TPU.{0,40}memory|Error allocating|XLA:TPU|CUDA_ERROR_OUT)")),
+    ("xla_oom", lazy.compile(r"(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:.{0,200}: )?(?:Attempting to (?:allocate|reserve)|Out of memory(?! allocating \d)|[Ff]ailed to allocate|Ran out of memory|.{0,60}TPU.{0,40}memory|Error allocating|XLA:TPU|CUDA_ERROR_OUT)|\bRan out of memory in memory space hbm\b")),
     ("tf_oom", lazy.compile(r"OOM when allocating tensor(?! .{0,400}(?:device:CPU:\d|by allocator \w*cpu))(?: with shape ?(?P<shape>\[[\d,]*\]))?|(?<!cpu\) )ran out of memory trying to allocate(?!.{0,200}caller indicates that this is not a failure)|failed to allocate .{1,60} from device|INTERNAL: Failed to allocate \d+ bytes")),
-    ("paddle_oom", lazy.compile(r"Out of memory error on GPU \d+\. Cannot allocate")),
+    ("paddle_oom", lazy.compile(r"Out of memory error on GPU \d+\. Cannot allocate|\b(?:enforce|Expected) allocating <= available\b")),
     ("cupy_oom", lazy.compile(r"cupy[\w.]*OutOfMemoryError|(?<!EXHAUSTED: )(?<!exhausted: )Out of memory allocating [\d,]+ bytes|CUDA_ERROR_OUT_OF_MEMORY.*cuMem|\[CUresult\.\w*OUT_OF_MEMORY")),
     ("kv_cache", lazy.compile(r"No available memory for the cache blocks|Free memory on device.{0,80}is less than desired GPU memory utilization|KV cache is needed, which is larger than the available KV cache|Not enough memory\. Please try to increase --mem-fraction|enough GPU RAM to fit|[Ii]nsufficient GPU memory")),
     ("hsa_oom", lazy.compile(r"HSA_STATUS_ERROR_OUT_OF_RESOURCES.{0,400}Available Free mem ?: ?0 MB")),

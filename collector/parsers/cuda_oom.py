@@ -120,6 +120,7 @@ class CudaOom:
         "[METAL]",
         "OUT_OF_DEVICE_MEMORY",
         "OBJECT_ALLOCATION_FAILURE",
+        "allocating <= available",
     )
 
     def __init__(self) -> None:

@@ -94,6 +94,10 @@ def test_two_messages_in_a_row_stay_two():
         ("[TRT] [E] [defaultAllocator.cpp::allocate::31] Error Code 1: Cuda Runtime (out of memory)", "cuda_error_oom", None),
         ("mxnet.base.MXNetError: [09:10:11] src/op.h:57: Check failed: err == cudaSuccess (2 vs. 0) Name: mxnet_generic_kernel ErrStr:out of memory", "cuda_error_oom", None),
         ("F0203 04:05:06.789012 912 device.cc:81] Check failed: cudaSuccess == status (0 vs. 2) Cuda Error: out of memory", "cuda_error_oom", None),
+        ("  Compilation failure: Ran out of memory in memory space hbm. Used 20.10G of 15.48G hbm. Exceeded hbm capacity by 4.62G.", "xla_oom", None),
+        ("XLA compile: Ran out of memory in memory space hbm; used 33.2G of 31.25G", "xla_oom", None),
+        ("paddle.fluid.core.EnforceNotMet: enforce allocating <= available failed, 9413462067 > 669702144", "paddle_oom", None),
+        ("Error: Enforce failed. Expected allocating <= available, but received allocating:94134 > available:6697.", "paddle_oom", None),
     ],
 )  # fmt: skip
 def test_other_wordings(text, name, requested):
@@ -109,6 +113,7 @@ def test_other_wordings(text, name, requested):
         "if 'out of memory' in str(e): skip()",
         "Out of memory: Killed process 77 (python)",
         "there is plenty of room",
+        "Ran out of memory in memory space vmem. Used 20.1M of 16.0M vmem.",  # a kernel's scratch space, not the batch's room
         "slurmstepd: error: Detected 1 oom_kill event in StepId=1.0",
         "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 85898814480 bytes.",  # XLA's CPU backend
     ],
