@@ -16,7 +16,8 @@ from store import lazy
 HARD = {48, 62, 64, 74, 79, 95, 110, 119, 120, 121, 136, 140, 142, 143, 151, 155, 156, 158}
 LINK_CODES = range(144, 151)  # SOURCE: the vendor's catalogue; "NETIR_LINK_EVT Fatal XC0 i0 Link 08 (0x...)"
 """NVLink's own codes, of which the driver says in words whether the GPU goes on; after a fatal one all of its links are down."""
-_FATAL = lazy.compile(r"\sFatal\s+XC")
+_FATAL = lazy.compile(r"\sFatal\s+XC|\b[Cc]aused by (?:a )?previous Xid \d")
+"""The driver's own word for it, or that it took a program's channels down for it."""
 RUNTIME = ("ecc_uncorrectable", "gpu_lost", "nvlink", "hw_exception")
 """What the runtime says of hardware alone."""
 _OPEN = ("launch_failure", "unknown_error", "initialization", "other")

@@ -19,6 +19,7 @@ XID = lazy.compile(
 )
 _XID_PID = lazy.compile(r"pid='?(?P<pid>\d+|<unknown>)'?")
 _XID_NAME = lazy.compile(r"name=(?P<name>[^,]+?)(?:,|$)")
+_CAUSE = lazy.compile(r"\bcaused by (?:a )?previous Xid (?P<xid>\d{1,5})\b", re.IGNORECASE)
 _CHANNEL = lazy.compile(r"\b(?:Ch|[Cc]hannel(?: ID)?)[ =:]+(?P<ch>(?:0x)?[0-9a-fA-F]{2,8})\b")
 _SXID = lazy.compile(rf"SXid \({_PCI}[^)]*\): (?P<xid>\d{{1,6}})\b")
 _UUID = lazy.compile(rf"NVRM: GPU at {_PCI}: (?P<uuid>GPU-[0-9a-fA-F-]{{36}})")
@@ -130,6 +131,7 @@ class Recogniser:
 
     def __init__(self) -> None:
         self._uuids: dict[str, str] = {}
+        self._xids: set[tuple[str, int]] = set()
         self._spoken_of: str | None = None
         """The GPU of which the driver's line just above speaks: what befell it may follow in a line of its own."""
         self._kill: Event | None = None
@@ -165,8 +167,20 @@ class Recogniser:
             if event is not None:
                 event.fields["message"] = message[:2000]
                 event.line = line
-                return [event]
+                return [*self._cause(event), event]
         return []
+
+    def _cause(self, event: Event) -> list[Event]:
+        """The error that the driver names as the cause of one, where the log does not hold it by itself: an excerpt lacks it."""
+        if event.fields.get("event") != "xid":
+            return []
+        where, named = event.fields["pci_bus_id"], _CAUSE.search(event.fields["message"])
+        self._xids.add((where, event.fields["xid"]))
+        if named is None or (where, int(named["xid"])) in self._xids:
+            return []
+        self._xids.add((where, int(named["xid"])))
+        kept = {k: event.fields[k] for k in ("event", "pci_bus_id", "gpu_uuid", "mig", "message")}
+        return [Event("gpu_event", {**kept, "xid": int(named["xid"])}, event.line)]
 
     def close(self) -> list[Event]:
         """What is still open at the end."""

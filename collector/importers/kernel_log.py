@@ -35,7 +35,7 @@ _WORDS = lazy.compile(
 )
 _LEVEL = lazy.compile(r"[a-z0-9]{2,8}\s*:(?:emerg|alert|crit|err|warn|notice|info|debug)\s*:\s")
 _PLAIN = lazy.compile(
-    r"NVRM: |(?:nvidia|nvidia-\w+|pcieport|amdgpu|mlx5_core) [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: |nvidia-nv(?:switch|link)\d*: "
+    r"(?:kernel: +)?(?:NVRM: |(?:nvidia|nvidia-\w+|pcieport|amdgpu|mlx5_core) [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: |nvidia-nv(?:switch|link)\d*: )"
 )
 # A date as programs' loggers write it too. Without a host behind it only dmesg does, and it counts microseconds and names its zone.
 _DATED = lazy.compile(r"\s*\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?!,\d{6}(?:Z|[+-]\d\d:?\d\d)\s)")

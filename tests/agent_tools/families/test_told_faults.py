@@ -51,6 +51,8 @@ def test_an_exporters_xid_alone_is_an_event(tmp_path: Path) -> None:
         (145, "RLW_REMAP  Fatal   XC1 i0 Link 11 (0x00000004 0x80000000)", "confirmed"),
         (149, "NETIR_LINK_DOWN Nonfatal XC1 i2 Link 17 (0x00a405c6)", "ruled_out"),
         (144, "SAW_MVB Nonfatal XC0 i0 Link 00 (0x00000001)", "ruled_out"),
+        (144, "45, pid=7, name=python, Ch 00000001 caused by previous Xid 144", "confirmed"),
+        (150, "45, pid=7, name=python, channel 0x00000002, Caused by previous Xid 150", "confirmed"),
     ],
 )
 def test_of_nvlinks_own_codes_the_drivers_word_says_whether_the_gpu_goes_on(

@@ -371,3 +371,21 @@ def test_what_a_programs_logger_says_of_memory_is_its_jobs_log(tmp_path: Path, s
     kernels = "".join(f"2026-03-01T10:00:{at:02},118042+00:00 Memory cgroup out of memory {at}\n" for at in range(30))
     assert KernelLog().claims(path, kernels.encode()) > 90
     assert KernelLog().claims(tmp_path / "kernel" / "n1.log", said.encode()) == 97
+
+
+def test_the_error_that_the_driver_names_as_the_cause_of_another_counts_once_where_the_log_does_not_hold_it(
+    tmp_path: Path,
+) -> None:
+    def told(text: str) -> list[tuple[int | None, str | None]]:
+        assert KernelLog().claims(tmp_path / "x.txt", text.encode())
+        return [(r.xid, r.pci_bus_id) for r in lines(tmp_path, text)[0] if isinstance(r, GpuEvent)]
+
+    after = "kernel: NVRM: Xid (PCI:0000:9b:00): 45, pid=7, name=python, Ch 0000000{} caused by previous Xid {}\n"
+    here = "00000000:9B:00.0"
+    assert told(after.format(1, 149) + after.format(2, 149)) == [(149, here), (45, here), (45, here)]
+    assert told(
+        "[   90.100000] NVRM: Xid (PCI:0000:9b:00): 48, DBE\n[   90.200000] " + after.format(1, 48).partition(" ")[2]
+    ) == [
+        (48, here),
+        (45, here),
+    ]
