@@ -208,7 +208,7 @@ RULES: tuple[Rule, ...] = (
             r"Can't find '?(adapter_config|config)\.json", r"Can't find a vocabulary file",
             r"Unable to load (weights|vocabulary)", r"Couldn't instantiate the backend tokenizer",
             r"Unrecognized model in", r"weights? (file )?not found",
-            r"No (safetensors|weights|checkpoint|model).{0,30}found", r"Cannot find any model weights",
+            r"No (safetensors|weights|checkpoint|model|tokenizer|vocab).{0,30}found", r"Cannot find any model weights",
             r"Model .{0,80}(does not exist|not found)", r"failed to load (the )?(model|checkpoint|tokenizer)",
             r"is not a (\w+ )?checkpoint", r"Invalid repository ID",
         )),

@@ -56,6 +56,8 @@ def test_the_innermost_frame_with_a_purpose_names_the_layer(calls: str, layer: s
         ("TypeError", "Decoder.__init__() missing 1 required positional argument: 'max_length'", "~/job/run.py in <module>", "code"),
         ("ValueError", "max_seq_length 4096 is too long", "~/job/run.py in <module>", "config"),
         ("FileNotFoundError", "[Errno 2] No such file or directory: '/d/a/model.safetensors'", "", "asset"),
+        ("RuntimeError", "no tokenizer was found at /d/net/spam.model", "~/job/run.py in main", "asset"),
+        ("RuntimeError", "No vocabulary file found in /d/net", "~/job/run.py in main", "asset"),
         ("RuntimeError", "CUDA error: invalid configuration argument", "~/job/run.py in main", "code"),
         ("RuntimeError", "HIP error: invalid argument", "~/job/run.py in main", "code"),
         ("RuntimeError", "CUDA error: invalid device function", "~/job/run.py in main", "env"),
