@@ -12,8 +12,8 @@ from store import lazy
 
 _BESIDE = ("slurm_job", "slurm_step", "process", "gpu_sample", "cuda_sample")
 """What would tell of the run that the words are of."""
-_PYTHON = lazy.compile(r"\s*(?:[\w.]*(?:Error|Exception|Interrupt)|[\w.]+\.[A-Z]\w*): ")
-"""How Python prints one; other programs print an error and exit, and then the words are all that there is."""
+_PYTHON = lazy.compile(r"\s*(?:[\w.]*(?:Error|Exception|Interrupt)|[\w.]+\.[A-Z]\w*): |.{0,120}?<class '[\w.]+'>")
+"""How Python prints one, or its type where a program has caught it; other programs print an error and exit, and then the words are all that there is."""
 _MOST = 12
 """Lines that the words of a few exceptions take at most."""
 

@@ -30,9 +30,12 @@ LONE = lazy.compile(rf"\s*(?P<name>{_ENDING})(?:: (?P<text>\S.*)|:?)\s*$")
 LOGGED = lazy.compile(
     rf"^(?P<prefix>.{{1,160}}?(?:[\]\s:|-]|:\d\d(?:[.,]\d{{1,9}})?Z?) )(?P<name>{_ENDING}): (?P<text>\S.*)$"
 )
-# A bar, or the line of code that a copy has put on one line with what it raised.
+# A bar, or the line of code that a copy has put on one line with what it raised, or a type as a program prints what it caught.
 _JOINED = r"^\s*(?:return |await )?(?:[\w.]+ = )?[\w.]+\(.{0,200}\)\s{1,8}"
-GLUED = lazy.compile(rf"(?:it/s|s/it|[\w?]\]|\)|^|{_JOINED})(?P<name>{_ENDING}|Exception): (?P<text>\S.*)$")
+_PRINTED = r"^(?!.{0,120}\b(?:WARN|INFO|DEBUG)).{0,120}?<class '"
+GLUED = lazy.compile(
+    rf"(?:it/s|s/it|[\w?]\]|\)|^|{_JOINED}|{_PRINTED})(?P<name>{_ENDING}|Exception)(?:: |'>(?:\s*[:,-])?\s+)(?P<text>\S.*)$"
+)
 # Types whose text is a single line: what stands below it is of something else.
 ONE_LINE = lazy.compile(r"KeyboardInterrupt|(?:Syntax|Indentation|Tab)Error$")
 # An exception whose text is the traceback of another, told whole.
@@ -113,7 +116,7 @@ def names_exception(name: str, text: str | None, headed: bool) -> bool:
     After frames without a header only a type that looks like one counts: they may be no traceback at all.
     """
     if not headed and "." not in name and not _TYPICAL.fullmatch(name):
-        return False
+        return name == "Exception" and bool(text)
     last = name.partition("(")[0].rpartition(".")[2].lstrip("_")
     if last[:1].isupper():
         return "(" not in name or "Ray" in name or text is not None

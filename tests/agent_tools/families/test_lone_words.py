@@ -33,6 +33,11 @@ COLUMNS = (
             "A1",
             "data",
         ),
+        (
+            "row 8: <class 'pyarrow.lib.ArrowInvalid'>: JSON parse error: Column(/score) changed in row 8\n",
+            "A1",
+            "data",
+        ),
         (FULL, "B1", None),
         (FULL[9:], "B1", None),
         ("torch.distributed.elastic.multiprocessing.api.SignalException: Process 310 got signal: 1\n", "F4", "user"),

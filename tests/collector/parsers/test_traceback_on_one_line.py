@@ -61,3 +61,22 @@ def test_what_stands_below_a_syntax_error_is_not_of_its_text(said: str):
     text = f'  File "/home/u/train.py", line 12\n    name = "llama\n           ^\n{said}\nall outputs were copied to /scratch/u/12\n'
     (row,) = parse_text(Traceback(), text)
     assert f"{row.name}: {row.message}" == said
+
+
+@pytest.mark.parametrize(
+    "printed", ["<class 'tables.RowInvalidError'>: {}", "shard 3 failed <class 'tables.RowInvalidError'>, {}"]
+)
+def test_a_type_that_a_program_prints_with_its_text_is_an_exception(printed: str):
+    said = "a number stands where a list was"
+    (row,) = parse_text(Traceback(), printed.format(said))
+    assert (row.name, row.message, row.severity) == ("tables.RowInvalidError", said, "error")
+    assert not parse_text(Traceback(), f"WARNING {printed.format(said)}")
+    assert not parse_text(Traceback(), "callbacks of <class 'tables.RowReader'>: 3")
+
+
+@pytest.mark.parametrize("said", ["No such file or directory (os error 2)", "data did not match any variant of enum T"])
+def test_the_plainest_type_below_frames_without_their_header_is_one(said: str):
+    frame = '  File "/opt/env/lib/python3.11/site-packages/tokens/fast.py", line 9, in __init__\n    t = read(path)\n'
+    (row,) = parse_text(Traceback(), f"{frame}Exception: {said}\n")
+    assert (row.name, row.message) == ("Exception", said)
+    assert not parse_text(Traceback(), f"{frame}Except: {said}\n")
