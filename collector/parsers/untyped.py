@@ -23,6 +23,8 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     ("OSError", r"Can't load (?:the )?(?:tokenizer|config|configuration|model|image processor|feature extractor|processor) (?:of|for) '"),
     ("OSError", r"(?<!\S)\S{1,300} (?:is not a local folder and is not a valid model identifier|does not appear to have a file named )"),
     ("OSError", r"(?:We couldn't connect to '\S{1,200}' to load|You are trying to access a gated repo\b)"),
+    # requests' and the hub's text for an answer that is none
+    ("HTTPError", r"\b[45]\d\d (?:Client|Server) Error(?:: .{0,200} for url: https?://|\. \(Request ID: )"),
     # later lines of a longer text, whose head a copy may lack
     ("OSError", r"(?:Cannot access gated repo for url https?://|Access to (?:model|dataset) \S{1,200} is restricted\b)"),
     ("RuntimeError", r"(?:size mismatch for [\w.]{1,300}: copying a param with shape |(?:Missing|Unexpected) key\(s\) in state_dict: \")"),
@@ -51,6 +53,8 @@ _PIECES = (
     "does not appear to have a file",
     "We couldn't connect",
     "a gated repo",
+    " Client Error",
+    " Server Error",
     "access gated repo",
     " is restricted",
     "size mismatch for ",

@@ -33,6 +33,9 @@ def rows(text: str):
         ("[2026-04-02 10:03:06,410][app.utils][ERROR] - Error building ops.Net : CUDA_HOME environment variable is not set. Please set it to your CUDA install root.", "OSError"),
         ("Error: No CUDA GPUs are available", "RuntimeError"),
         ("The fit failed: Torch not compiled with CUDA enabled", "AssertionError"),
+        ("404 Client Error: Not Found for url: https://huggingface.co/api/models/lab/net", "HTTPError"),
+        ("401 Client Error. (Request ID: Root=1-69) Cannot access gated repo for url https://huggingface.co/lab/net", "HTTPError"),
+        ("ERROR:fit:no weights: 503 Server Error: Service Unavailable for url: https://huggingface.co/lab/net", "HTTPError"),
         # the end of a text whose head is not there
         ("403 Client Error. (Request ID: Root=1)\n\nCannot access gated repo for url https://huggingface.co/lab/net/resolve/main/config.json.\nAccess to model lab/net is restricted. Please log in.", "OSError"),
         ("Cannot access gated repo for url https://huggingface.co/lab/net/resolve/main/config.json.", "OSError"),
