@@ -50,6 +50,8 @@ _RULES: tuple[tuple[str, str, str], ...] = (
 _TABLE = tuple((name, severity, lazy.compile(pattern)) for name, severity, pattern in _RULES)
 _NOT = lazy.compile(
     r"\b(?:0|no|No(?! Obj:)|without|if|check(?:ing)? for|detect_anomaly=|--\w*nan\w*|number of) .{0,20}(?:NaN|nan|inf)\b"
+    # one test for several things, of which the figure beside it says that it was the other one
+    rf"|\b{_N}(?:/{_N}| or {_N})?(?:/| or )(?!{_N})[a-z-]+ .{{0,40}}?(?:norm|value|loss|grad\w*)\s*[=:] ?-?\d"
 )
 _STEP = lazy.compile(r"(?:step|iteration|iter)[ :=#]+(\d{1,12})")
 

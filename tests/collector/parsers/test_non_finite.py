@@ -42,6 +42,8 @@ def parse(text):
         ("RuntimeError: Function 'MulBackward0' returned nan values in its 0th output.", "anomaly"),
         ("RuntimeError: probability tensor contains either `inf`, `nan` or element < 0", "nan_found"),
         ("NaN detected after softmax", "nan_found"),
+        ("found nan/inf/spiky gradient (norm=nan)", "nan_found"),
+        ("Found NaN or Inf in the loss at step: 12", "nan_loss"),
         (
             "Region 94 Avg IOU: nan, Class: nan, Obj: nan, No Obj: nan, .5R: 0.000000, .75R: 0.000000,  count: 1",
             "nan_found",
@@ -78,6 +80,8 @@ def test_the_loss_scale_is_a_number():
         "33/33 [====] - loss: nan - val_loss: nan",
         "check_for_nan_in_loss_and_grad ......... True",
         "no NaN found in data",
+        "detected nan/inf/spiky gradient (norm=2.19); skipping the step",
+        "found NaN or exploding gradients, grad_norm: 14.2",
         "Region 82 Avg IOU: -nan, Class: -nan, Obj: -nan, No Obj: 0.000001, .5R: -nan, .75R: -nan,  count: 0",
         "finance report",
         "nanoGPT config",
