@@ -28,11 +28,13 @@ _HEAD = lazy.compile(
     r"^[ \t]*(?P<head>(?:JOBID|JobID)(?:[ \t]+[A-Z][A-Za-z_:/%]*(?:\(REASON\))?){2,24})[ \t]*$",
     re.MULTILINE,
 )
-# A line of the default format: what a header would name is told by the state of two letters, the time and the count.
+# A line of the default format, or of one with whole words: what a header would name is told by the state, the time and the count.
 _BARE = lazy.compile(
-    r"[ \t]*(?P<job>\d{1,10}(?:_(?:\d+|\[[^\]]*\]))?)[ \t]+(?P<partition>\S+)[ \t]+(?P<name>\S.{0,60}?)[ \t]+(?P<user>\S+)[ \t]+"
-    r"(?P<state>PD|R|CG|CF|S|RQ|RH|SE)[ \t]+(?P<time>(?:\d+-)?(?:\d+:)?\d+:\d\d)[ \t]+(?P<nodes>\d+)[ \t]+(?P<where>\([^()]+\)|[A-Za-z]\S*)(?:[ \t].*)?$"
+    r"[ \t]*(?P<job>\d{1,10}(?:_(?:\d+|\[[^\]]*\]))?)[ \t]+(?P<partition>\S+)[ \t]+(?P<name>\S.{0,60}?)(?:[ \t]+(?P<user>\S+))?[ \t]+"
+    r"(?P<state>PD|R|CG|CF|S|RQ|RH|SE|PENDING|RUNNING|COMPLETING|CONFIGURING|SUSPENDED|REQUEUED|REQUEUE_HOLD|SPECIAL_EXIT)[ \t]+(?P<time>(?:\d+-)?(?:\d+:)?\d+:\d\d)[ \t]+(?P<nodes>\d+)[ \t]+(?P<where>\([^()]+\)|[A-Za-z]\S*)(?:[ \t].*)?$"
 )
+# The command itself, behind a shell's prompt.
+_PROMPT = lazy.compile(r"[^|]{0,80}[$#>%][ \t]*(?:watch[ \t].{0,20})?squeue\b")
 # What each column may hold; a column that is not named here holds one word.
 _COLUMNS = {
     "JOBID": r"(?P<job>\d[\d_+]*(?:_?\[[^\]]*\]?)?)",
@@ -108,8 +110,8 @@ def between(names: list[str], line: str, meanings: dict[str, str]) -> dict[str, 
 
 
 def _bare(text: str) -> bool:
-    """Whether a text is nothing but lines of the default format."""
-    found = [line for line in text.splitlines() if line.strip()]
+    """Whether a text is nothing but lines of the default format, and the command that printed them."""
+    found = [line for line in text.splitlines() if line.strip() and not _PROMPT.match(line)]
     return bool(found) and all(_BARE.match(line) for line in found)
 
 
@@ -150,7 +152,7 @@ class Squeue:
                 yield from self._row(between(names, line, _BARRED), number, line, ctx)
                 continue
             head = _header(line)
-            if head is not None or not line.strip():
+            if head is not None or not line.strip() or _PROMPT.match(line):
                 pattern = head or pattern
                 continue
             match = (pattern or _BARE).match(line)

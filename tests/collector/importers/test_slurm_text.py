@@ -191,7 +191,35 @@ def test_squeue_without_its_header_is_known_by_its_columns(tmp_path: Path) -> No
     ]
 
 
-@pytest.mark.parametrize("text", ["12 gpu train alice R soon 2 n1\n", "step 5 of run R 0:10 1 loss\n", "  \n"])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("$ squeue -u me\n 88123_4 gpu pre.sh  PENDING 0:00 2 (launch failed requeued held)\n", ("88123_4", "PENDING", "launch failed requeued held")),
+        ("9 gpu pre.sh carol RUNNING 1:10 1 n4\n", ("9", "RUNNING", None)),
+        ("me@login:~> watch squeue\n9 gpu pre.sh carol PD 0:00 1 (Priority)\n", ("9", "PENDING", "Priority")),
+    ],
+)  # fmt: skip
+def test_squeue_below_its_command_and_in_whole_words_is_known_as_well(
+    text: str, told: tuple[str | None, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "queue.txt"
+    path.write_text(text)
+    assert Squeue().claims(path, path.read_bytes()) > 0
+    rows, ctx = read(Squeue(), path)
+    assert [(r.job_id, r.state, r.state_reason) for r in rows if isinstance(r, SlurmJob)] == [told]
+    assert ctx.problem_count == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "12 gpu train alice R soon 2 n1\n",
+        "$ squeue\n",
+        "12 gpu PENDING 2 n1\n",
+        "step 5 of run R 0:10 1 loss\n",
+        "  \n",
+    ],
+)
 def test_lines_that_merely_resemble_squeues_are_not(text: str, tmp_path: Path) -> None:
     assert not Squeue().claims(tmp_path / "x.txt", text.encode())
 
