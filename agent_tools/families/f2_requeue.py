@@ -24,6 +24,8 @@ CODE = "F2"
 EXPLAINS = ("A1", "A2", "A3", "A4", "C2", "F4", "G1")
 
 OPEN = {*UNENDED, "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED"}
+_ITSELF = lazy.compile(r"\b[Rr]equeued (?:SLURM job: |exp |job \S+ \(\d+ remaining)")
+"""The word of a framework whose handler of Slurm's warning has asked for the requeue: Lightning's, submitit's."""
 
 
 def assess(facts: Facts) -> Assessment:
@@ -84,6 +86,11 @@ def assess(facts: Facts) -> Assessment:
     if fault is not None:
         shows.append(f"Shortly before the attempt before it ended: {event_said(fault)}")
         actions = [*actions, *say(f"Have that GPU of {fault['node']} tested before it takes jobs again.")]
+    itself = mode == "requeue" and _ITSELF.search(h.text("log_message")) is not None
+    if itself and not last:
+        actions = say(
+            "Check with squeue or sacct whether the job ran again, and that it went on from its last checkpoint."
+        )
     implies = [
         f"It waited {h['launch_failures']} times because a launch had failed on the cluster's side, no fault of the job's."
         if count(h, "launch_failures") and mode == "requeue"
@@ -91,6 +98,8 @@ def assess(facts: Facts) -> Assessment:
         if lost
         else "A fault of its GPU is most likely why the earlier attempt was ended and sent back, and no crash of the job."
         if fault is not None
+        else "The program asked for it itself, as its framework does when a signal warns it that it has to stop: no crash of the job."
+        if itself
         else "This was a decision of the scheduler or an operator. The end of the earlier attempt was that eviction, no crash of the job.",
         fate,
     ]
@@ -109,7 +118,7 @@ def assess(facts: Facts) -> Assessment:
         missing.append(lacks("Which node it was.", "slurm_node_state (sacctmgr show event)"))
     if last == "REQUEUED":
         missing.append(lacks("Whether it waits, is held, or runs again.", "squeue or scontrol show job (slurm_job)"))
-    if mode == "requeue" and not lost and not h.has("event_actor"):
+    if mode == "requeue" and not lost and not itself and not h.has("event_actor"):
         missing.append(lacks("Who asked for the requeue.", "slurmctld's log or slurm_job_event.actor"))
     if mode == "preemption":
         missing.append(lacks("Which job took its place.", "slurmctld's log"))

@@ -121,6 +121,10 @@ _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
 _SUBMITIT = lazy.compile(
     r"Caught signal SIG(?P<signal>\w+) on (?P<node>[\w.-]+): this job is (?P<case>preempted|timed-out)"
 )
+# A framework has asked Slurm for it, and Slurm agreed: Lightning in its handler, submitit after a signal.
+_ASKED = lazy.compile(
+    r"(?:^|[\s:-])[Rr]equeued (?:(?P<lightning>SLURM job: |exp )|job (?=\S+ \(\d+ remaining timeouts?\)))(?P<id>\d+(?:_\d+)?)\b"
+)
 # Since 23.11 slurmstepd writes its errors to the job's output with a time and without its name. slurmd's own log has the same
 # form and names the step after the time: there every error is that of the step.
 _STEPD = lazy.compile(
@@ -178,6 +182,7 @@ class Slurm:
         "slurmd[",
         "pyxis: ",
         ": this job is ",
+        "equeued ",
         "State: ",
         "Job_id=",
         "] error: ",
@@ -238,6 +243,10 @@ class Slurm:
                     detail=detail(who="submitit", due_to=found["case"]),
                 )
             ]
+        if found := _ASKED.search(line.text):
+            who = "lightning" if found["lightning"] else "submitit"
+            extra = detail(job=found["id"], who=who)
+            return [line.event("slurm", "requeued", severity="error", parser=self.name, framework=who, detail=extra)]
         if found := _SEFF.match(line.text) or _MAIL.search(line.text):
             name = _SEFF_NAMES[found["state"]]
             who = "slurm" if "Job_id=" in found[0] else "seff"

@@ -225,3 +225,14 @@ def test_a_rerun_that_began_anew_lost_what_was_trained_before_it(
     found = judge(world.train([10.9 - 0.1 * i for i in range(40)], first_step=first), assess)
     assert any("began anew" in c.text for c in found.implies) == anew
     assert any("Nothing has to be done" in c.text for c in found.actions) != anew
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[rank: 0] Requeued SLURM job: 4812", "INFO - requeued exp 4812", "Requeued job 4812 (2 remaining timeouts)"],
+)
+def test_a_program_that_asked_for_its_requeue_is_not_told_to_do_so(line: str, tmp_path: Path) -> None:
+    a = judge(World(tmp_path).train([3.0, 2.9]).say("slurm", "requeued", line), assess)
+    assert (a.status, a.mode) == ("confirmed", "requeue")
+    assert any("asked for it itself" in c.text for c in a.implies)
+    assert not any("Who asked" in m.text for m in a.missing) and not any("requeue itself" in c.text for c in a.actions)

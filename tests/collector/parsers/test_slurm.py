@@ -250,3 +250,22 @@ def test_what_a_poster_masks_leaves_the_word_slurms(line: str, name: str, host: 
 )
 def test_the_subject_of_slurms_mail_names_the_end(line: str, name: str | None) -> None:
     assert [e.name for e in parse(line)] == ([name] if name else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "who"),
+    [
+        ("Requeued SLURM job: 51", "lightning"),
+        ("2026-03-01 10:00:00 INFO requeued exp 51", "lightning"),
+        ("submitit INFO (2026-03-01 12:00:03,118) - Requeued job 51 (2 remaining timeouts)", "submitit"),
+    ],
+)
+def test_a_framework_says_that_it_had_the_job_requeued(line: str, who: str) -> None:
+    assert [(e.name, e.framework) for e in parse(line)] == [("requeued", who)]
+
+
+@pytest.mark.parametrize(
+    "line", ["Requeuing SLURM job 51 failed with error code 1", "Requeued job 51 of the render farm"]
+)
+def test_a_requeue_that_failed_or_is_of_other_jobs_is_none(line: str) -> None:
+    assert parse(line) == []
