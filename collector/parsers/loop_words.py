@@ -121,6 +121,15 @@ _BOTH = lazy.compile(
 _FIRST = lazy.compile(
     rf"(?:{_LEAD}|^\s{{0,8}}\|\s{{0,12}})(?:\[\s{{0,6}}(?P<n>\d{{1,12}}+)\s?/\s{{0,6}}(?P<total>\d{{1,12}}+)\]|(?P<n2>\d{{1,12}}+)(?:/(?P<total2>\d{{1,12}}+)(?=[\s:,])|\s{{0,3}}\|(?=\s)))"
 )
+# What an agent was rewarded with: the figure that a loop prints of it beside its step, and mostly no loss.
+_REWARD = lazy.compile(
+    rf"(?i)(?<![\w./-])(?:(?:mean|avg|average|episode|episodic|ep|train|running|total|smoothed)[ _]){{0,3}}(?:rewards?|returns?)(?:[ _/](?:mean|avg))?\s?[:=]\s{{0,8}}\[?{NUMBER}"
+)
+# What it counts by is its episodes, wherever else on the line a count of steps stands: those of the episode.
+_EPISODE = lazy.compile(
+    r"(?i)^.{0,60}?(?<![\w./-])(?:episodes?|ep|eps|epis)[\s:#=.]{0,3}[\[(]?\s{0,4}(?P<n>\d{1,9}+)(?:\s?(?:/|of)\s{0,4}(?P<total>\d{1,9}+))?(?![\w.]\d|[A-Za-z%])"
+)
+_SCORED = lazy.compile(rf"(?i)(?<![\w./-])(?:avg|average|mean|total)?[ _]?score\s?[:=]\s{{0,8}}\[?{NUMBER}")
 # How an agent counts what it has seen, where its policy's loss stands on the line.
 _SEEN = lazy.compile(
     r"(?<![\w/.-])(?:(?i:total|env|environment)[ _])?(?i:samples?|time[ _]?steps?|frames?|env[ _]?steps?|interactions?)[\s:=#]{0,4}\s{0,6}"
@@ -158,6 +167,19 @@ def seen(text: str) -> Counts | None:
         return None
     total = found["total"]
     return Counts(found.start(), step=int(found["n"].replace(",", "")), total=int(total) if total else None)
+
+
+def rewarded(text: str) -> bool:
+    """Whether a line tells what an agent was rewarded with: its reward or return, or the score of an episode."""
+    return _REWARD.search(text) is not None or (_EPISODE.search(text) is not None and _SCORED.search(text) is not None)
+
+
+def episode(text: str) -> Counts | None:
+    """The episode that a line tells of, where it tells what the agent was rewarded with; None where it does not."""
+    found = _EPISODE.search(text) if rewarded(text) else None
+    if found is None:
+        return None
+    return Counts(found.start("n"), step=int(found["n"]), total=int(found["total"]) if found["total"] else None)
 
 
 def counts(text: str) -> Counts | None:

@@ -1,4 +1,4 @@
-"""object_lines: a loop that prints one object a report, as JSON or as Python prints a dict: a step and a loss among its keys.
+"""object_lines: a loop that prints one object a report, as JSON or as Python prints a dict: a loss among its keys, and a step too or before it.
 
 ROWS      train_step (split train or eval)
 CAVEAT    The object ends the line and is flat; both values are numbers. Objects of frameworks have parsers of their own.
@@ -6,10 +6,12 @@ EXAMPLES
     {"step": 120, "loss": 2.3411, "lr": 0.0003}
     2026-03-01 10:00:26 INFO {"ts": "2026-03-01T10:00:26Z", "global_step": 120, "train_loss": 2.3411, "tokens_per_sec": 41000.5}
     {'step': 120, 'total_steps': 5000, 'train/loss': 2.3411}
+    Global step 12: {'policy_loss': 0.0211, 'actor_lr': 5e-07, 'reward': 0.41}
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -24,12 +26,19 @@ _FIGURE = lazy.compile(
 _STEPS = ("step", "global_step", "train/step", "train/global_step", "trainer/global_step", "iter", "iteration", "_step")
 _TOTALS = ("total_steps", "max_steps", "num_steps", "total_iters", "max_iters")
 _TRAIN = ("loss", "train_loss", "train/loss", "training_loss", "lm_loss", "lm loss", "total_loss")
+_POLICY = ("policy_loss", "actor_loss", "pg_loss", "actor/pg_loss", "actor/policy_loss", "train/policy_loss", "train/pg_loss")  # fmt: skip
 _EVAL = ("val_loss", "eval_loss", "val/loss", "eval/loss", "valid_loss", "valid/loss", "validation_loss")
-_RATES = ("lr", "learning_rate", "train/lr", "train/learning_rate")
+_RATES = ("lr", "learning_rate", "actor_lr", "actor/lr", "train/lr", "train/learning_rate")
 _NORMS = ("grad_norm", "gnorm", "train/grad_norm", "gradient_norm")
 _TOKENS = ("tokens_per_s", "tokens_per_sec", "tokens_per_second", "tok/s", "tps")
 _HELD_OUT = lazy.compile(r"(?i)[\"'](?:split|mode|phase|stage|type|event)[\"'] ?: ?[\"'](?:val|valid|validation|eval|evaluation|test|dev)[\"']")  # fmt: skip
-_STEP_KEY = lazy.compile(r"[\"'](?:\w+/)?_?(?:global_)?(?:step|iter|iteration)[\"'] ?:")
+_STEP_KEY = lazy.compile(
+    r"[\"'](?:\w+/)?_?(?:global_)?(?:step|iter|iteration)[\"'] ?:|\b(?:step|iter|iteration)\b:? ?\d{1,12}\b.{0,12}\{",
+    re.I,
+)
+_LED_BY = lazy.compile(
+    r"\b(?:step|iter|iteration):? ?(?P<step>\d{1,12})(?:/(?P<total>\d{1,12}))?(?: ?[:,|-]| metrics:)? ?\Z", re.I
+)
 # LLaMA-Factory's, mmengine's, fairseq's and voir's.
 _OTHERS = lazy.compile(r"[\"'](?:current_steps|exp_name|num_updates|task|time_ms|pipe|data_time)[\"']|:::MLL")
 
@@ -54,12 +63,14 @@ class ObjectLines(LineParser):
         if self.ignores(text) or _OTHERS.search(text) or (found := _OBJECT.search(text)) is None:
             return
         values = {m["key"]: number(m["value"]) for m in _FIGURE.finditer(found[0])}
-        step = _take(values, _STEPS)
-        loss_name = next((k for k in (*_TRAIN, *_EVAL) if values.get(k) is not None), None)
+        step, total = _take(values, _STEPS), _take(values, _TOTALS)
+        if step is None and (led := _LED_BY.search(text, 0, found.start())) is not None:
+            step, total = number(led["step"]), number(led["total"])
+        loss_name = next((k for k in (*_TRAIN, *_POLICY, *_EVAL) if values.get(k) is not None), None)
         if step is None or not step.is_integer() or step < 0 or loss_name is None:
             return
         held_out = loss_name in _EVAL or _HELD_OUT.search(found[0]) is not None
-        loss, total = values.pop(loss_name), _take(values, _TOTALS)
+        loss = values.pop(loss_name)
         yield line.step(
             "objects",
             split="eval" if held_out else "train",
@@ -68,6 +79,7 @@ class ObjectLines(LineParser):
             epoch=_take(values, ("epoch",)),
             loss=loss,
             loss_name=loss_name,
+            objective="rl" if loss_name in _POLICY else None,
             learning_rate=_take(values, _RATES),
             grad_norm=_take(values, _NORMS),
             tokens_per_s=_take(values, _TOKENS),

@@ -13,6 +13,9 @@ EXAMPLES
     Train: [3/300][100/448]  eta 0:12:31 lr 0.001  loss 2.3113 (2.3012)
     (epoch: 3, iters: 100, time: 0.412, data: 0.003) G_GAN: 1.037 G_L1: 0.449 D_real: 0.061
     Sample 10240, reward -112.40, pi loss 0.0412
+    Step 12 | Time: 41.2s | Reward: 0.4125 | Throughput: 8121 tokens/s
+    Episode 12/500, reward: 31.5, epsilon: 0.91
+    tflops=181.2 step=12 loss=2.31 lr=4e-07 grad_norm={'0_default': 1.2}
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow, Parser
-from collector.parsers.loop_words import NORM, POLICY, RATE, counts, losses, seen, whole
+from collector.parsers.loop_words import NORM, POLICY, RATE, counts, episode, losses, rewarded, seen, whole
 from collector.parsers.values import NUMBER, as_json, number
 from collector.parsers.wording import Steps
 from store import lazy
@@ -34,7 +37,7 @@ _HELD_OUT = lazy.compile(
 )
 # A bar or a dict, which have parsers of their own; a checkpoint that is told of with the loss it was saved at; a stack's frame.
 _OTHERS = lazy.compile(
-    r"[{}]|\d%\||[=━]{4}|\.{8}|\[\d+:\d\d[<,]|\d(?:ms|us|s)/(?:step|epoch)\b|consumed|File \"|\b(?i:not|(?:re)?load(?:ed|ing)?|resum(?:ed|ing)|restor(?:ed|ing)|sav(?:ed|ing)|checkpoints?|failed|errors? (?:during|in|at))\b"
+    r"[{}]|\d%\||[=━]{4}|\.{8}|\[\d+:\d\d[<,]|\d(?:ms|us|s)/(?:step|epoch)\b|\bconsumed[ _](?:train[ _])?samples|File \"|\b(?i:not|(?:re)?load(?:ed|ing)?|resum(?:ed|ing)|restor(?:ed|ing)|sav(?:ed|ing)|checkpoints?|failed|errors? (?:during|in|at))\b"
 )
 # Both counts in one pair of brackets; behind it may stand figures of parts that are not called losses.
 _BRACKETED = lazy.compile(
@@ -44,6 +47,8 @@ _BRACKETED = lazy.compile(
 _TOTAL = lazy.compile(rf"[\])] total: ({NUMBER})(?=,)")
 _FIGURE = lazy.compile(rf"[\s,|)\]][A-Za-z]\w{{0,30}}: {{0,40}}{NUMBER}(?![\w%]|\.\d)")
 _SCORE = lazy.compile(r"(?i)acc|iou|\bmap\b|psnr|ssim|\bf1|auc|dice|bleu|\bwer\b|recall|precision")
+# The figures of several groups of parameters as one value.
+_GROUPS = lazy.compile(r"=\{[^{}]{1,200}\}")
 _DIGITS = lazy.compile(rf"{NUMBER}|\d+")
 ENOUGH = 3
 ENOUGH_OF_ONE_EPOCH = 100
@@ -76,7 +81,19 @@ class SteadyLines(LineParser):
     """State: the wordings seen so far in one stream."""
 
     name: ClassVar[str] = "steady_lines"
-    anchors: ClassVar[tuple[str, ...]] = ("loss", "Loss", "LOSS", "(epoch: ", "] total: ", "|| LR: ")
+    anchors: ClassVar[tuple[str, ...]] = (
+        "pisode",
+        "loss",
+        "Loss",
+        "LOSS",
+        "(epoch: ",
+        "] total: ",
+        "|| LR: ",
+        "eward",
+        "return:",
+        "return=",
+        "Return:",
+    )
 
     reader: ClassVar[type[Parser]] = _OneLine
 
@@ -160,7 +177,7 @@ def _steady(held: Sequence[TrainStep]) -> bool:
 
 
 def _left_out(text: str) -> bool:
-    return len(text) > LONGEST or _OTHERS.search(text) is not None
+    return len(text) > LONGEST or _OTHERS.search(_GROUPS.sub("=#", text) if "={" in text else text) is not None
 
 
 def _key(text: str) -> str:
@@ -175,7 +192,7 @@ def _letters(text: str) -> list[str]:
 
 def _read(line: Line) -> TrainStep | None:
     text = line.text
-    at = counts(text)
+    at = episode(text) or counts(text)
     if at is None or at.step is None:
         at = seen(text) or at
     if at is None:
@@ -190,7 +207,7 @@ def _read(line: Line) -> TrainStep | None:
     held_out = (loss is None and held is not None) or _HELD_OUT.search(text, 0, begin) is not None
     parts = [n for n in named if n.of == "part"]
     rate, norm = RATE.search(text), NORM.search(text)
-    acts = POLICY.search(text) is not None
+    acts = POLICY.search(text) is not None or (not named and rewarded(text))
     sure = acts or rate is not None or at.epoch is not None or at.total is not None or any(n.total for n in parts)
     if value is None and (held_out or at.step is None or not sure):
         return None

@@ -19,6 +19,9 @@ READ: list[tuple[str, dict[str, Any]]] = [
     ('{"split": "val", "step": 40, "loss": 2.5}', {"step": 40, "split": "eval"}),
     ('{"step": 40, "val_loss": 2.5, "val_acc": 0.5}', {"split": "eval", "loss": 2.5, "loss_name": "val_loss"}),
     ('{"step":40,"loss":NaN,"lr":0.0003}', {"step": 40}),
+    ("Global step 40: {'policy_loss': 0.25, 'actor_lr': 5e-07, 'reward': 0.5}", {"step": 40, "loss": 0.25, "learning_rate": 5e-7, "objective": "rl"}),
+    ("(Trainer pid=88) INFO step 40/500: {'train/loss': 2.5, 'reward/mean': 0.5}", {"step": 40, "total_steps": 500, "loss": 2.5, "objective": None}),
+    ('[node1] iteration 40 - {"pg_loss": -0.25, "kl": 0.01}', {"step": 40, "loss": -0.25, "loss_name": "pg_loss"}),
 ]  # fmt: skip
 
 LEFT = [
@@ -33,6 +36,8 @@ LEFT = [
     "{'eval_loss': 0.5, 'epoch': 0.31, 'step': 40}",
     '{"mode": "train", "epoch": 1, "iter": 50, "lr": 0.01, "data_time": 0.01, "loss": 0.5}',
     "Saving {'step': 40}",
+    "loaded the state of step 40 from /ckpt: {'loss': 2.5}",
+    "step 40 took 3.5 s: {'reward': 0.5, 'kl': 0.01}",
 ]
 
 

@@ -45,6 +45,58 @@ def test_a_long_line_of_many_figures_is_read_by_its_loss_per_token() -> None:
 @pytest.mark.parametrize(
     ("line", "want"),
     [
+        ("09:1{n}:00 INFO Step {n}0 | Time: 41.5s | Reward: 0.{n}125 | Throughput: 8100.5 tokens/s", (30, None)),
+        ("global_step={n}00, episodic_return=[{n}.5]", (300, None)),
+        ("update {n}0/900 mean return: -{n}.5 fps 800", (30, 900)),
+        ("Episode {n}/500, Reward: {n}.5, Epsilon: 0.9{n}", (3, 500)),
+        ("Ep {n}	Last reward: {n}.00	Average reward: {n}.50", (3, None)),
+        ("Episode {n}00	Average Score: 0.{n}5", (300, None)),
+        ("episode: {n} | total reward: {n}.5 | steps: 200", (3, None)),
+    ],
+)
+def test_what_an_agent_was_rewarded_with_beside_a_count_that_grows_is_progress(
+    line: str, want: tuple[int, int | None]
+) -> None:
+    got = steps(*(line.replace("{n}", str(n)) for n in (1, 2, 3)))
+    assert [r.split for r in got] == ["train"] * 3
+    assert (got[-1].step, got[-1].total_steps, got[-1].loss) == (*want, None)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Evaluation episode {n}: reward: {n}.5",
+        "Test step {n}0 reward: 2.{n}",
+        "reward: {n}.5 and no count",
+        "Episode {n} of the podcast was loaded",
+        "step {n} returns: list of {n} items",
+        "Loaded the reward model at step {n}00, reward: 0.{n}",
+    ],
+)
+def test_a_reward_without_a_count_or_of_an_evaluation_is_no_progress(line: str) -> None:
+    assert steps(*(line.replace("{n}", str(n)) for n in (1, 2, 3))) == []
+
+
+def test_an_episode_with_a_loss_is_read_with_it() -> None:
+    got = steps(*(f"episode: {n} | total reward: {n}.5 | steps: 200 | avg loss: 0.{9 - n}" for n in (1, 2, 3)))
+    assert [(r.step, r.loss) for r in got] == [(1, 0.8), (2, 0.7), (3, 0.6)]
+
+
+def test_values_of_groups_and_a_count_of_tokens_do_not_make_it_another_parsers_line() -> None:
+    got = steps(
+        *(
+            f"tflops=63.5 step={n} loss=2.{9 - n} lr=4e-07 grad_norm={{'0_default': 1.5}} num_consumed_tokens={n}072"
+            for n in (1, 2, 3)
+        )
+    )
+    assert [(r.step, r.loss, r.learning_rate) for r in got] == [(1, 2.8, 4e-07), (2, 2.7, 4e-07), (3, 2.6, 4e-07)]
+    megatron = [f"iteration {n} | consumed samples: {n}00 | lm loss: 2.{n}" for n in (1, 2, 3)]
+    assert steps(*megatron) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "want"),
+    [
         ("Sample {n}00, reward -1.5, pi loss 0.2{n}", (300, None)),
         ("samples: {n}00/9000 | actor_loss: 0.2{n} | critic_loss: 1.5", (300, 9000)),
         ("Frames {n}00 Episode 4 | policy loss: -0.2{n}, v loss: 1.5, entropy 0.5", (300, None)),
