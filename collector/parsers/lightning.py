@@ -10,6 +10,7 @@ EXAMPLES
     Epoch 0: :  40%|████      | 8/20 [05:21<08:02, reduced_train_loss=9.870, global_step=7.000, lr=2e-5]
     Epoch 2/30 [Train]:  49%|████▉     | 25/51 [00:26<00:24,  1.05it/s, loss=0.74]
     Steps:  62%|██████▎   | 1862/3000 [27:56<17:04,  1.11it/s, step_loss=0.0412, lr=3.7e-5]
+    train 2/10:  49%|████▉     | 25/51 [00:26<00:24,  1.05it/s, Loss=0.74, acc=0.81]
     Epoch 1: |          | 240/? [00:21<00:00, 11.30it/s, v_num=4, train_loss=0.412]
     Epoch 1: : 3it [00:12,  4.10s/it, v_num=4, reduced_train_loss=0.812]
     Epoch 0/9  ━━━━━━━━━━━━━━━━━━━━ 938/938 0:00:10 • 0:00:00 88.20it/s v_num: 0.000 train_loss: 0.101
@@ -45,16 +46,28 @@ _RICH = lazy.compile(
     _EPOCH
     + r"[━╸╺─]{3,} *(?P<n>\d{1,18})/(?P<total>\d{1,18}) +(?P<elapsed>\d{1,18}:\d\d:\d\d) • (?P<left>[\d:-]+) +(?P<rate>[\d.]+)(?P<unit>it/s)(?P<post>.*)"
 )
+_OF_EPOCHS = lazy.compile(
+    r"(?i)(?<![a-z])train(?:ing)?[\s:\[(]{1,3}(?P<epoch>\d{1,9}) ?/ ?(?P<epochs>\d{1,9})[\])]?\W*\Z"
+)
 _PAIR = lazy.compile(rf"(?P<key>[A-Za-z_][\w/. -]{{0,60}}?) ?[=:] ?(?P<value>{NUMBER})(?=[,\s\]]|$)")
 _STOPPED = lazy.compile(
     r"`?Trainer\.fit`? stopped: (?:No training batches|`?(?P<what>max_\w+|min_\w+)=(?P<value>[^` ]+)`? reached)"
 )
 _WHOLE = lazy.compile(r"(?:^|[\r:\]>] ?)\s*(?:(?:[Tt]rain(?:ing)?|[Oo]ptimi[sz]ation) )?[Ss]teps ?:\s*\Z")
 _OTHER = lazy.compile(r"(?:Validat|Sanity|Testing|Predict)\w*")
+# Without an epoch just before it: how a bar of a loop that trains is described. One without a description may be anything's.
+_TRAINS = lazy.compile(
+    r"(?i)^(?!.*(?<![a-z])(?:val|valid\w*|eval\w*|test\w*|dev|infer\w*|predict\w*|sampl\w*|generat\w*|calibrat\w*|quanti\w*)(?![a-z])).*"
+    r"(?<![a-z])(?:train(?:ing)?|fit(?:ting)?|fine-?tun(?:e|ing)|pre-?train(?:ing)?|epochs?)(?![a-z])[^|%]{0,60}\Z"
+)
 # Users name a metric by its split first (val/loss) or last (loss/val, loss_val).
 _HELD_OUT = lazy.compile(r"(?i)(?:^|[_/ .-])(?:val|valid|validation|test|eval|dev)(?![A-Za-z])")
 LOSSES = ("loss", "train_loss", "train/loss", "loss_step", "train_loss_step", "train/loss_step", "reduced_train_loss")
 _OF_STEP = ("reduced_train_loss", "loss_step", "train_loss_step", "train/loss_step")
+
+
+_Place = tuple[float | None, int, float | None]
+"""The epoch and the batch of a bar; where it has no epoch its loss as well, for the next epoch's bar ends alike."""
 
 
 class Lightning(LineParser):
@@ -63,9 +76,9 @@ class Lightning(LineParser):
     name: ClassVar[str] = "lightning"
     anchors: ClassVar[tuple[str, ...]] = (
         "v_num",
-        "loss=",
-        "loss_step=",
-        "loss_train=",
+        "oss=",
+        "oss:",
+        "oss_",
         "loss/train=",
         " • ",
         "Trainer.fit",
@@ -74,7 +87,7 @@ class Lightning(LineParser):
     alone: ClassVar[bool] = True  # but for a bar that is printed again, which `fresh` tells
 
     def __init__(self) -> None:
-        self._last: tuple[float | None, int] | None = None
+        self._last: _Place | None = None
 
     @staticmethod
     def ignores(text: str) -> bool:
@@ -116,15 +129,23 @@ class Lightning(LineParser):
         n, epoch = int(match["n"]), int(match["epoch"]) if match["epoch"] else None
         name = _loss_name(values)
         whole = epoch is None and _WHOLE.search(line.text, 0, match.start()) is not None
-        if n == 0 or name is None or not (known or whole or epoch is not None) or self._last == (epoch, n):
+        if n == 0 or name is None:
             return None
-        self._last = (epoch, n)
+        described = line.text[: match.start()][-120:]
+        if not (known or whole or epoch is not None or _TRAINS.search(described)):
+            return None
+        epochs = match["epochs"]
+        if epoch is None and (of := _OF_EPOCHS.search(described)) is not None:
+            epoch, epochs = int(of["epoch"]), of["epochs"]
+        at = (epoch, n, None if epoch is not None else values[name])
+        if self._last == at:
+            return None
+        self._last = at
         nemo = "reduced_train_loss" in values or "consumed_samples" in values
         rate = number(match["rate"])
         each = None if not rate else (rate if match["unit"] == "s/it" else 1 / rate)
         values.pop("v_num", None)
         loss = values.pop(name)
-        epochs = match["epochs"]
         total = int(match["total"]) if match["total"].isdigit() else None
         if total is not None and not nemo and not whole:
             values["batches"] = total
@@ -143,11 +164,12 @@ class Lightning(LineParser):
         )
 
 
-def _places(steps: Steps) -> Iterable[tuple[float | None, int]]:
-    """The epoch and the batch of each row."""
+def _places(steps: Steps) -> Iterable[_Place]:
+    """The place of each row."""
     batches = steps.columns["step"]
-    epochs = steps.columns.get("epoch") or [steps.constants.get("epoch")] * len(batches)
-    return zip(epochs, batches, strict=True)
+    epochs, losses = (steps.columns.get(key) or [steps.constants.get(key)] * len(batches) for key in ("epoch", "loss"))
+    for epoch, batch, loss in zip(epochs, batches, losses, strict=True):
+        yield epoch, batch, None if epoch is not None else loss
 
 
 def _loss_name(values: dict[str, float]) -> str | None:

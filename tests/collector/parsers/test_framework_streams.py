@@ -128,6 +128,29 @@ def test_a_bar_of_something_else_is_no_step(words: str) -> None:
     assert not parse_text(Lightning(), f"{words} 49%|████▉     | 25/51 [00:26<00:24,  1.05it/s, loss=0.74]\n")
 
 
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ("Training: ", (None, None)),
+        ("[rank 0] Fine-tuning", (None, None)),
+        ("09:10:11 INFO train 2/30: ", (2.0, 30.0)),
+        ("(epoch 2) ", (2.0, None)),
+    ],
+)
+def test_a_bar_that_is_described_as_training_is_progress_each_time_that_its_loss_is_another(
+    words: str, place: tuple[float | None, float | None]
+) -> None:
+    bars = [f"{words} 100%|██████████| 51/51 [00:26<00:00,  1.05it/s, Loss={x}, acc: 0.5]" for x in (0.75, 0.5)]
+    rows = parse_text(Lightning(), "\n".join([*bars, bars[-1]]))
+    assert [(r.epoch, r.total_epochs, r.step) for r in rows if isinstance(r, TrainStep)][:1] == [(*place, 51)]
+    assert len(rows) == (2 if place[0] is None else 1)
+
+
+@pytest.mark.parametrize("words", ["Evaluating the training set: ", "train/val: ", "Generating: ", "trained weights: "])
+def test_a_bar_that_is_described_otherwise_is_none(words: str) -> None:
+    assert not parse_text(Lightning(), f"{words} 49%|████▉     | 25/51 [00:26<00:24,  1.05it/s, loss=0.74]\n")
+
+
 def test_lightning_says_why_it_stopped() -> None:
     (row,) = parse_text(Lightning(), "`Trainer.fit` stopped: No training batches.")
     assert (row.kind, row.name, row.step) == ("train_end", "no_training_batches", 0)
