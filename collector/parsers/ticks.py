@@ -1,7 +1,8 @@
 """ticks: the status line of NVIDIA's GAN and diffusion trainers, which count thousands of images and print no loss.
 
 SOURCE    Progressive GAN, StyleGAN 1 to 3 and their forks, EDM and its forks
-ROWS      train_step without a loss: images per second, and in metrics the tick and the thousands of images (kimg) so far
+ROWS      train_step without a loss: images per second, and in metrics the tick and the thousands of images (kimg) so far;
+          train_end where the loop says that it is through (it says `Aborting...` where it was told to stop)
 CAVEAT    A tick is a window of reporting and no optimizer step, so no step is given. The first tick is printed before anything
           was trained (kimg 0.0).
 EXAMPLE
@@ -22,17 +23,26 @@ _TICK = lazy.compile(
 )
 
 
+_THROUGH = lazy.compile(r"^\s*Exiting\.\.\.\s*$")
+
+
 class Ticks(LineParser):
-    """One line, one tick."""
+    """One line, one tick; whether there was one."""
 
     name: ClassVar[str] = "ticks"
-    anchors: ClassVar[tuple[str, ...]] = ("sec/kimg",)
+    anchors: ClassVar[tuple[str, ...]] = ("sec/kimg", "Exiting...")
+
+    def __init__(self) -> None:
+        self._ticked = False
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
+        if self._ticked and _THROUGH.match(line.text):
+            return [line.event("train_end", "completed", severity="info", parser=self.name, framework="stylegan")]
         found = _TICK.search(line.text[:600])
         if found is None:
             return ()
+        self._ticked = True
         kimg, pace = number(found["kimg"]), number(found["pace"])
         if not kimg:
             return ()

@@ -1,22 +1,24 @@
-"""toolkits: progress lines of OpenNMT-py, MLX, MaxText, and of PyTorch's language model example and Transformer-XL after it.
+"""toolkits: progress lines of OpenNMT-py, MLX, MaxText, of bars that are logged as lines, and of PyTorch's language model example and Transformer-XL after it.
 
-SOURCE    onmt/utils/statistics.py; mlx_lm/tuner/trainer.py; MaxText's metric_logger.py; word_language_model/main.py
+SOURCE    onmt/utils/statistics.py; mlx_lm/tuner/trainer.py; MaxText's metric_logger.py; word_language_model/main.py; tqdm_loggable (Levanter)
 ROWS      train_step (split train or eval)
 CAVEAT    OpenNMT prints cross entropy as xent
 EXAMPLES
     [2023-03-02 10:10:25,001 INFO] Step 5000/100000; acc:  41.22; ppl:  24.11; xent: 3.18; lr: 0.00099; 18112/19231 tok/s;  1691 sec
     Iter 10: Train loss 2.929, Learning Rate 4.000e-06, It/sec 0.576, Tokens/sec 98.498, Trained Tokens 1863, Peak mem 5.419 GB
     | epoch   1 |   200/ 2983 batches | lr 20.00 | ms/batch  8.12 | loss  7.63 | ppl  2058.10
+    Progress on:train 120.0it/10.0kit rate:1.3it/s remaining:2:13:00 elapsed:01:32 postfix:loss=10.8
     completed step: 410, seconds: 3.211, TFLOP/s/device: 181.402, Tokens/s/device: 5102.114, total_weights: 524288, loss: 4.812
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
-from collector.parsers.values import NUMBER, as_json, number
+from collector.parsers.values import NUMBER, as_json, number, scaled
 from store import lazy
 
 _NMT = lazy.compile(
@@ -27,6 +29,11 @@ _MLX = lazy.compile(
 )
 _MAX = lazy.compile(
     rf"\bcompleted step: (\d{{1,18}}), (?:seconds|step_time_seconds): ({NUMBER}),.*?(?:Tokens/s/device: ({NUMBER}),.*?)?\bloss: ({NUMBER})"
+)
+# Counts have a magnitude once they are large: 1.20kit. What is no training has another word behind `on:`.
+_LOGGED = lazy.compile(
+    rf"\bProgress on:\s?(?P<what>\w[\w ./-]{{0,40}}?) (?P<n>\d[\d.]{{0,9}}[kMG]?)it/(?P<total>\d[\d.]{{0,9}}[kMG]?|\?|-)(?:it)? rate:(?P<rate>[\d.]+|\?|-) ?(?P<unit>it/s|s/it)?"
+    rf".{{0,80}}?\bpostfix:(?:.{{0,200}}?[ ,])?(?P<name>(?:train[/_])?loss)=(?P<loss>{NUMBER})"
 )
 _LM = lazy.compile(
     rf"^\| epoch +(?P<epoch>\d{{1,7}}) (?:step +(?P<step>\d{{1,12}}) )?\| +(?P<n>\d{{1,12}})(?:/ *(?P<of>\d{{1,12}}))? batches \| lr (?P<lr>{NUMBER})"
@@ -43,6 +50,7 @@ class Toolkits(LineParser):
         "Train loss ",
         "Val loss ",
         "completed step: ",
+        "Progress on:",
         " batches | lr ",
     )
 
@@ -91,6 +99,8 @@ class Toolkits(LineParser):
                     tokens_per_s=number(match[6]) if match[6] else None,
                 )
             ]
+        if match := _LOGGED.search(text):
+            return _logged(line, match)
         if match := _MAX.search(text):
             return [
                 line.step(
@@ -103,3 +113,21 @@ class Toolkits(LineParser):
                 )
             ]
         return ()
+
+
+def _logged(line: Line, match: re.Match[str]) -> Iterable[ParsedRow]:
+    if not re.search(r"(?i)train", match["what"]):
+        return []
+    n, total, rate = scaled(match["n"].upper()), scaled(match["total"].upper()), number(match["rate"])
+    if n is None:
+        return []
+    return [
+        line.step(
+            "tqdm",
+            step=round(n),
+            total_steps=None if total is None else round(total),
+            loss=number(match["loss"]),
+            loss_name=match["name"],
+            step_time_s=None if not rate else rate if match["unit"] == "s/it" else 1 / rate,
+        )
+    ]

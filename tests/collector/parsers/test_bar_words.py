@@ -14,6 +14,9 @@ TAIL = " 40%|####      | 8/20 [00:21<00:32,  2.70s/it]"
         (f"Epoch: 3. Loss: 1.25000: {TAIL}", 8, 3.0, 1.25),
         (f"Epoch [4/9] train_loss=2e-3: {TAIL}", 8, 4.0, 0.002),
         (f"training loss 0.75: {TAIL}", 8, None, 0.75),
+        (f"accuracy: 0.75, batch_loss: 0.5, loss: 1.5 ||: {TAIL}", 8, None, 1.5),
+        (f"Train Epoch: 3 loss=1.5 | lr=1e-4: {TAIL}", 8, 3.0, 1.5),
+        (f"Epoch: 2. Loss: 1.5: {TAIL.replace('8/20', '20/20')}Epoch: 3. Loss: 1.25: {TAIL}", 8, 3.0, 1.25),
         (f"Epoch: 3. Loss: 1.5: {TAIL}Gradient overflow.  Skipping step", 8, 3.0, 1.5),
     ],
 )

@@ -108,6 +108,16 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         {"step": 12, "loss": 7.125, "step_time_s": 2.5},
     ),
     (
+        "tqdm",
+        "2026-03-01T10:00:26 - 0 - levanter - Progress on:train 1.20kit/10.0kit rate:2.0it/s remaining:2:13:00 elapsed:01:32 postfix:loss=2.5",
+        {"step": 1200, "total_steps": 10000, "loss": 2.5, "step_time_s": 0.5},
+    ),
+    (
+        "tqdm",
+        "Progress on:train 4.0it/? rate:2.0s/it remaining:? elapsed:00:08 postfix:lr=0.1, loss=2.5",
+        {"step": 4, "total_steps": None, "loss": 2.5, "step_time_s": 2.0},
+    ),
+    (
         "ultralytics",
         "      3/50      2.25G      1.500      2.250      1.125         24        640: 100%|██████████| 125/125 [00:14<00:00,  8.6it/s]",
         {"epoch": 3.0, "total_epochs": 50.0, "loss": 1.5},

@@ -40,3 +40,11 @@ def test_what_was_printed_before_training_or_only_speaks_of_ticks_gives_nothing(
 @given(st.text(max_size=200))
 def test_any_text_is_taken(text):
     list(Ticks().feed(Line(text, 1, "log")))
+
+
+def test_the_loops_last_word_is_an_end_below_ticks_only() -> None:
+    tick = "tick 12    kimg 48.0     time 8m 41s       sec/tick 40.2    sec/kimg 9.98    maintenance 0.1"
+    rows = parse_text(Ticks(), f"{tick}\nExiting...\n")
+    assert [getattr(r, "name", None) for r in rows] == [None, "completed"]
+    assert parse_text(Ticks(), "Exiting...\n") == []
+    assert len(parse_text(Ticks(), f"{tick}\nExiting... because of an error\nAborting...\n")) == 1
