@@ -49,6 +49,7 @@ _TABLE: tuple[tuple[str, str | None, re.Pattern[str]], ...] = tuple(
         ("completed", "espnet", r"The training was finished at \d+ epochs"),
         ("completed", "fairseq", r"done training in [\d.]+ seconds"),
         ("completed", "tensorflow", r"\bLoss for final step: "),
+        ("completed", "darknet", r"^\s*Saving weights to \S{1,300}_final\.weights\s*$"),
         ("completed", "icefall", r"\bINFO \[[\w-]*train\w*\.py:\d{1,5}\] (?:\(\d+/\d+\) )?Done!\s*$"),
         ("completed", "prime-rl", r"\b(?:(?:RL|SFT) trainer|Orchestrator) finished[.!]\s*$"),
         # Of as many as were planned: each epoch says so, and the last one is the end.
@@ -125,6 +126,7 @@ class Finish(LineParser):
         "training was finished",
         "Best metric: ",
         "Loss for final step",
+        "_final.weights",
         "] Done!",
         ") Done!",
         " trainer finished",
