@@ -30,7 +30,7 @@ from agent_tools.families.launch_reason import (
     speaker,
     where_before,
 )
-from agent_tools.families.shell_failed import only_read_in, shell_failed
+from agent_tools.families.shell_failed import NO_SLOTS, only_read_in, shell_failed
 from agent_tools.families.step_cancels import NODES, or_by_slurm
 from agent_tools.families.unread_script import FURTHER, SHORT, UNREADABLE, unread, unset
 from agent_tools.say import count, lacks, own_failure, quoted, say
@@ -80,7 +80,8 @@ _STARTER = lazy.compile(
     r"|: command not found: (?:python[\d.]*|torchrun|accelerate|deepspeed)\s*$"
 )
 _MPI = lazy.compile(
-    r"unable to find the specified executable|unable to launch the specified application as it (?:could not|encountered an error)"
+    NO_SLOTS
+    + r"|unable to find the specified executable|unable to launch the specified application as it (?:could not|encountered an error)"
 )
 _CLOSES = lazy.compile(
     r"^\W*(?:done|finish\w*|end\w*|completed?|exit\w*|job\b|real\b|user\b|sys\b|[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d)"

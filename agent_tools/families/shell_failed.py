@@ -1,4 +1,5 @@
-"""The words for a job script whose shell did not come to the program: a program that is not there, or a folder that `cd` could not enter."""
+"""The words for a job script that did not come to the program: one that is not there, a folder that `cd` could not enter, MPI
+that has fewer slots than processes."""
 
 from __future__ import annotations
 
@@ -15,6 +16,9 @@ _READ_IN = lazy.compile(
 )
 """What a shell reads into itself and goes on without: its own start-up files, an environment, functions of the site or the user."""
 _ENTERS = lazy.compile(r": cd: ")  # bash, dash and ksh name the built-in command between the line and the folder
+NO_SLOTS = r"[Tt]here are not enough slots available in the system"
+"""Open MPI's words where it is to start more processes than it may."""
+_SLOTS = lazy.compile(NO_SLOTS)
 
 
 def only_read_in(lines: Iterable[RowView]) -> bool:
@@ -35,6 +39,15 @@ def shell_failed(line: RowView | None) -> tuple[str, str, tuple[str, str]]:
                 "Check on a compute node that the folder is there and may be entered (ls -ld), and how the script names it.",
                 "Let the script end where it cannot enter a folder (cd FOLDER || exit, or set -e): it else goes on in the folder that "
                 "it was submitted from.",
+            ),
+        )
+    if line is not None and _SLOTS.search(line.text("text")):
+        return (
+            f"The program never started: MPI was to start more processes than the job has slots for{named}",
+            "The launcher counted its slots and started none of the processes.",
+            (
+                "Ask Slurm for as many tasks as mpirun starts (--ntasks, or --ntasks-per-node with --nodes); -np must not exceed them.",
+                "Where the tasks are few and their threads many, tell mpirun so: --map-by with pe=, or --oversubscribe.",
             ),
         )
     return (

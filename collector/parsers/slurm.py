@@ -105,7 +105,7 @@ _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"launch failed|Task launch|aborted before step completely launched|Application launch|task_launch|tasks? not started|Failed to launch", "launch_failed", "fatal"),
         (r"Batch job submission failed", "submit_failed", "fatal"),
         # A request that the client itself refuses: the words of slurm_strerror for a part of it, and those of getopt for an option.
-        (r"^(?:Invalid|Unknown) (?!job id).{1,70}specifi(?:cation|ed)\b|^[\w ]{3,30} specification (?:invalid|can ?not be satisfied)|^invalid number of ",
+        (r"^(?:Invalid|Unknown) (?!job id).{1,70}specifi(?:cation|ed)\b|^[\w ]{3,30} specification (?:invalid|can ?not be satisfied)|^invalid number of |^Batch script (?:contains DOS|is empty)|^This does not look like a batch script",
          "submit_failed", "fatal"),
         (r"^(?:unrecognized option|invalid option -- |option '[^']{1,60}' (?:requires an argument|is ambiguous|doesn't allow))", "bad_option", "fatal"),
         (r"(?:[Jj]ob|[Ss]tep) (?:\S+ )?(?:has )?exceeded (?:its|the) time ?limit", "time_limit", "fatal"),

@@ -172,3 +172,21 @@ def test_a_file_that_the_shell_only_reads_in_is_no_program_that_is_missing(
 ) -> None:
     draft = drafted("\n".join((*lines, "")), tmp_path)
     assert (draft.family, draft.confidence >= 0.7) == (("U0", False) if started else ("A4", True)), draft.headline
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "There are not enough slots available in the system to satisfy the 16\nslots that were requested by the application:\n\n  python\n",
+        "module loaded\n----\nThere are not enough slots available in the system to satisfy the 8 slots\nthat were requested: hostname\n----\n",
+    ],
+)
+def test_mpi_that_has_fewer_slots_than_processes_never_started(tmp_path: Path, words: str) -> None:
+    draft = drafted(words, tmp_path)
+    assert (draft.family, draft.mode, draft.attribution) == ("A4", "launch", "job")
+    assert "slots" in draft.headline and any("--ntasks" in a.text for a in draft.actions)
+
+
+def test_slots_that_a_message_speaks_of_later_are_no_launch_failure(tmp_path: Path) -> None:
+    draft = drafted(looped(10, 90) + "There are not enough slots available in the cache, evicting\n", tmp_path)
+    assert draft.family != "A4"

@@ -144,6 +144,8 @@ def test_a_task_exit_has_status_or_signal(text, want):
         ("srun: Force Terminated StepId=77.0", "force_terminated"),
         ("sbatch: error: Batch job submission failed: Invalid partition name specified", "submit_failed"),
         ("srun: error: Invalid generic resource (gres) specification", "submit_failed"),
+        ("sbatch: error: Batch script contains DOS line breaks (\\r\\n)", "submit_failed"),
+        ("sbatch: error: This does not look like a batch script.  The first", "submit_failed"),
         ("salloc: error: Invalid feature specification", "submit_failed"),
         ("srun: error: Memory specification can not be satisfied", "submit_failed"),
         ("srun: unrecognized option '--gpu-per-node=4'", "submit_failed"),
