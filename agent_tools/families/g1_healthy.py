@@ -32,6 +32,8 @@ EXPLAINS: tuple[str, ...] = ()
 
 HALF = 0.5
 """Share of the plan below which an end needs a reason; reports may stand far apart, so no more than that."""
+SAID = 0.6
+"""Highest confidence where a script says last that it is done, below a loss that fell."""
 UNEXPLAINED = 0.65
 """Highest confidence in the health of a run that became slower on the way, or whose engines were idle, where SM activity was not measured."""
 LITTLE = 0.85
@@ -130,7 +132,7 @@ def assess(facts: Facts) -> Assessment:
         missing.append(lacks(f"Whether it was meant to end at {short_of}.", "the rule by which it stops early, if any"))
     if closed:
         # A script's "done" may be that of a part of its work, so words alone never prove that the whole of it is.
-        confidence = min(confidence, BLIND)
+        confidence = min(confidence, SAID if reading.shape == "falling" and reading.strong else BLIND)
         missing.append(
             lacks(
                 "Whether these words are of the whole work, and whether the job ended well.",

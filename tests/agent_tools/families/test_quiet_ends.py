@@ -189,3 +189,28 @@ def test_a_run_that_came_to_its_end_below_the_crash_of_one_before_is_the_one_tha
     without = tmp_path / "c"
     without.mkdir()
     assert drafted(CRASH + WHOLE, without).family != "G1"
+
+
+@pytest.mark.parametrize("end", ["=== JOB COMPLETED ===\n", "Total elapsed time: 512.25 s\n", CLOSED])
+def test_words_of_a_script_below_a_loss_that_fell_are_likely_its_end_and_no_proof(tmp_path: Path, end: str) -> None:
+    draft = drafted(LOOP + end, tmp_path)
+    assert (draft.family, 0.5 <= draft.confidence < 0.7) == ("G1", True), draft.headline
+    still = "".join(EPOCH.format(n=n, loss=2 + n % 2 / 50, acc=50) for n in range(12))
+    assert drafted(still + end, tmp_path / "still").confidence < 0.5
+
+
+@pytest.mark.parametrize(
+    ("end", "ended"),
+    [
+        ("exit code: 0\n", True),
+        ("Job 77 finished with exit code 0\n", True),
+        ("python exited with status 0.\n", True),
+        ("exit code: 1\n", False),
+        ("exit code 0 is what a good run gives\n", False),
+    ],
+)
+def test_an_exit_status_that_the_script_prints_last_is_the_end_of_the_run(
+    tmp_path: Path, end: str, ended: bool
+) -> None:
+    draft = drafted(LOOP + end, tmp_path)
+    assert (draft.family == "G1" and draft.confidence >= 0.7) is ended, (draft.headline, draft.confidence)
