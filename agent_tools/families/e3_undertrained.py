@@ -92,7 +92,9 @@ def steps_of(facts: Facts) -> Steps | None:
         words = _by_words(facts)
         if words is not None:
             found.append(words)
-    if not found and last is not None:
+    # Less than the epochs that were reached, and told more often than there are such steps: it is a batch of each epoch.
+    within = last is not None and last < count(row, "last_epoch") and count(row, "reports") > last + 1
+    if not found and last is not None and not within:
         found.append(Steps(last, f"{row['last_step']}", finished and own_failure(facts) == "", False))
     if not found:
         return None

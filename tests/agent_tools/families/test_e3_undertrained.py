@@ -164,3 +164,18 @@ def test_a_dozen_steps_at_the_beginning_of_an_epoch_are_no_healthy_run(
 @pytest.mark.parametrize(("steps", "epoch"), [(10, 1.0), (12, 3.0), (14, 0.05)])
 def test_a_dozen_steps_through_all_of_a_small_data_set_may_be_meant(tmp_path: Path, steps: int, epoch: float) -> None:
     assert drafted(_trained(steps, epoch), tmp_path).family == "G1"
+
+
+@pytest.mark.parametrize(
+    ("line", "family"),
+    [
+        ("Epoch: [{n}]  [  0/900]  eta: 0:10:11  lr: 0.0001  loss: {loss} (2.5)  time: 0.6  data: 0.2\n", "G1"),
+        ("Epoch [{n}/9] batch 1: loss {loss}, lr 0.001\n", "G1"),
+    ],
+)
+def test_the_first_batch_of_each_epoch_is_no_number_of_steps(tmp_path: Path, line: str, family: str) -> None:
+    log = "".join(line.format(n=n, loss=f"{3 - n / 5:.3f}") for n in range(10))
+    draft = drafted(log + "Training time 1:21:03\n", tmp_path)
+    assert draft.family == family, draft.headline
+    short = drafted(line.format(n=0, loss="2.5") + "Training time 0:00:03\n", tmp_path / "short")
+    assert short.family != family or short.confidence < 0.7, short.headline
