@@ -11,6 +11,7 @@ EXAMPLES
     Epoch 2/30 [Train]:  49%|████▉     | 25/51 [00:26<00:24,  1.05it/s, loss=0.74]
     Steps:  62%|██████▎   | 1862/3000 [27:56<17:04,  1.11it/s, step_loss=0.0412, lr=3.7e-5]
     train 2/10:  49%|████▉     | 25/51 [00:26<00:24,  1.05it/s, Loss=0.74, acc=0.81]
+    50%|████▉     | 25/50 [00:10<00:05,  5.1it/s, epoch=1/10, avg_epoch_loss=3.91]
     Epoch 1: |          | 240/? [00:21<00:00, 11.30it/s, v_num=4, train_loss=0.412]
     Epoch 1: : 3it [00:12,  4.10s/it, v_num=4, reduced_train_loss=0.812]
     Epoch 0/9  ━━━━━━━━━━━━━━━━━━━━ 938/938 0:00:10 • 0:00:00 88.20it/s v_num: 0.000 train_loss: 0.101
@@ -49,6 +50,7 @@ _RICH = lazy.compile(
 _OF_EPOCHS = lazy.compile(
     r"(?i)(?<![a-z])train(?:ing)?[\s:\[(]{1,3}(?P<epoch>\d{1,9}) ?/ ?(?P<epochs>\d{1,9})[\])]?\W*\Z"
 )
+_EPOCH_BEHIND = lazy.compile(r"(?i)[, ]epoch[=:] ?(?P<epoch>\d{1,9})(?: ?/ ?(?P<epochs>\d{1,9}))?(?=[,\]]|$)")
 _PAIR = lazy.compile(rf"(?P<key>[A-Za-z_][\w/. -]{{0,60}}?) ?[=:] ?(?P<value>{NUMBER})(?=[,\s\]]|$)")
 _STOPPED = lazy.compile(
     r"`?Trainer\.fit`? stopped: (?:No training batches|`?(?P<what>max_\w+|min_\w+)=(?P<value>[^` ]+)`? reached)"
@@ -132,10 +134,11 @@ class Lightning(LineParser):
         if n == 0 or name is None:
             return None
         described = line.text[: match.start()][-120:]
-        if not (known or whole or epoch is not None or _TRAINS.search(described)):
+        behind = _EPOCH_BEHIND.search(match["post"])
+        if not (known or whole or epoch is not None or behind or _TRAINS.search(described)):
             return None
         epochs = match["epochs"]
-        if epoch is None and (of := _OF_EPOCHS.search(described)) is not None:
+        if epoch is None and (of := _OF_EPOCHS.search(described) or behind) is not None:
             epoch, epochs = int(of["epoch"]), of["epochs"]
         at = (epoch, n, None if epoch is not None else values[name])
         if self._last == at:

@@ -34,6 +34,7 @@ def parse(text):
         ),
         ("I0301 10:00:01.280395  4259 solver.cpp:315] Optimization Done.", "completed", {}),
         ("Saving weights to backup//yolo-obj_final.weights", "completed", {}),
+        ("✔ Saved pipeline to output directory", "completed", {}),
         ("INFO:tensorflow:Loss for final step: 0.25.", "completed", {}),
         ("2026-03-01 10:00:26,001 INFO [train.py:1241] Done!", "completed", {}),
         ("2026-03-01 10:00:26,001 INFO [finetune_train_ddp.py:41] (0/8) Done!", "completed", {}),

@@ -146,6 +146,15 @@ def test_a_bar_that_is_described_as_training_is_progress_each_time_that_its_loss
     assert len(rows) == (2 if place[0] is None else 1)
 
 
+def test_a_bar_whose_postfix_names_the_epoch_is_of_that_epoch() -> None:
+    bar = " 49%|████▉     | 25/51 [00:26<00:24,  1.05it/s, epoch={}, avg_epoch_loss=0.75]\n"
+    rows = parse_text(Lightning(), bar.format("1/10") + bar.format("2/10") + bar.format("2/10"))
+    assert [(r.epoch, r.total_epochs, r.loss) for r in rows if isinstance(r, TrainStep)] == [
+        (1.0, 10.0, 0.75),
+        (2.0, 10.0, 0.75),
+    ]
+
+
 @pytest.mark.parametrize("words", ["Evaluating the training set: ", "train/val: ", "Generating: ", "trained weights: "])
 def test_a_bar_that_is_described_otherwise_is_none(words: str) -> None:
     assert not parse_text(Lightning(), f"{words} 49%|████▉     | 25/51 [00:26<00:24,  1.05it/s, loss=0.74]\n")
