@@ -138,7 +138,9 @@ def passed_by(facts: Facts, row: RowView) -> bool:
 
     A model that writes code, and whoever runs it, prints such words; of another program beside it the run took no notice.
     """
-    return row.text("source") in ("shell", "program") and not row.has("pid") and facts.trained_past(row)
+    # A shell names the process of whatever it had started beside the run, too.
+    beside = row.text("source") == "shell" or (row.text("source") == "program" and not row.has("pid"))
+    return beside and facts.trained_past(row)
 
 
 def _went_on(facts: Facts, row: RowView) -> bool:

@@ -90,3 +90,12 @@ def test_a_port_that_came_up_or_one_that_a_run_trained_past_is_no_hang(tmp_path:
     assert (up.family, down.family) == ("G1", "G1"), (up.headline, down.headline)
     last = drafted(steps(1, 500) + PORT.format("port error"), tmp_path / "last")
     assert last.family == "C2" and last.confidence < 0.7, last.headline
+
+
+@pytest.mark.parametrize("who", ["nvidia-smi dmon > gpu.log", "./sync.sh /scratch/out"])
+def test_a_helper_of_the_script_that_was_killed_under_the_run_did_not_end_it(tmp_path: Path, who: str) -> None:
+    killed = f"/var/spool/slurmd/job77/slurm_script: line 30: 41233 Killed                  {who}\n"
+    went_on = drafted(steps(1, 300) + killed + steps(301, 900) + "Training finished\n", tmp_path / "on")
+    assert went_on.family == "G1", went_on.headline
+    last = drafted(steps(1, 300) + killed, tmp_path / "last")
+    assert last.family == "A2", last.headline
