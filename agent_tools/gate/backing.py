@@ -35,7 +35,7 @@ from agent_tools.gate.moments import unsaid
 from agent_tools.gate.nothing import nothing_of
 from agent_tools.gate.order import is_time
 from agent_tools.gate.phases import untrained
-from agent_tools.gate.quantities import borne_out, without
+from agent_tools.gate.quantities import borne_out
 from agent_tools.gate.sequence import in_sequence, untold
 from agent_tools.gate.standing import over, unrestarted
 from agent_tools.gate.vocabulary import (
@@ -55,7 +55,7 @@ from agent_tools.gate.vocabulary import (
     UNITS,
     UNLIKE,
 )
-from agent_tools.gate.words import parts, said_of, spoken_of, stems, telling
+from agent_tools.gate.words import parts, said_of, spoken_of, stems, telling, without
 from agent_tools.references import BadReference, cited, resolve
 from store import lazy
 from store.catalog import catalog
@@ -134,7 +134,7 @@ class Backing:
             "the denial of [[{}]]": denied(text, self.ledger),
             "the time [[{}]] of something that it is not the time of": unsaid(whole, self.ledger),
             "the moment of [[{}]], which is of another one or of the whole,": beside_edge(text, self.ledger),
-            "the figure of [[{}]], which is of some of the steps only,": of_part(text, self.ledger),
+            "the figure of [[{}]], which is of some of the steps only,": of_part(whole, self.ledger),
             "the time of [[{}]], which is up to the job's own end,": of_other_end(text, self.ledger),
             "the moment of [[{}]] beside the run's start or end": outside_of_run(text, self.ledger),
             "the state of [[{}]] as one that lasts (it is over)": over(text, self.ledger),

@@ -21,7 +21,7 @@ from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
 from agent_tools.gate.kills import unkilled
 from agent_tools.gate.machines import of_machine, outside
 from agent_tools.gate.makers import chained
-from agent_tools.gate.quantities import without
+from agent_tools.gate.words import without
 from agent_tools.references import HOLE, BadReference, cited, parse, resolve
 from agent_tools.verdict import Claim
 from store import lazy

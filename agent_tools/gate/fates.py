@@ -15,7 +15,8 @@ from agent_tools.gate.clauses import Clause, Group, clauses, held
 from agent_tools.gate.jobs import set_against
 from agent_tools.gate.machines import ENDINGS
 from agent_tools.gate.order import is_time
-from agent_tools.gate.words import spoken_of, stems
+from agent_tools.gate.tries import misnumbered, tried
+from agent_tools.gate.words import spoken_of, stems, without
 from agent_tools.references import HOLE, masked
 from store import lazy
 
@@ -54,6 +55,8 @@ def misfated(clause: Clause, ledger: Ledger) -> str:
     """Why a clause gives one an end that its row denies; "" where each has its own."""
     if any(set_against(clause, ledger)):
         return ""  # two counts, each of its own state
+    if said := tried(clause, ledger):
+        clause = Clause(without(clause.text, said), clause.groups, clause.at)
     for text, groups in _pieces(clause):
         for word in _FATE.finditer(text):
             if _UNREAL.search(text[: word.start()]):
@@ -65,7 +68,7 @@ def misfated(clause: Clause, ledger: Ledger) -> str:
             ends = [c for g in groups for c in g.cells if _state(c, ledger)]
             if ends and all(_denies(c, word[0].lower(), groups, ledger) for c in ends):
                 return _said(word[0], ends[0])
-    return _of_a_part(clause, ledger)
+    return misnumbered(clause, ledger) or _of_a_part(clause, ledger)
 
 
 _OWN_ENDS = ("exit_code", "exit_signal", "state")

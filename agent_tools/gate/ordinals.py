@@ -46,6 +46,7 @@ _NOT_ROWS = lazy.compile(
 )
 """What an ordinal may be of that is no row here: `the second node`, `the first five steps`."""
 _REPORT = lazy.compile(r"(?i) reports?\b")
+_TWO_REPORTS = lazy.compile(r"(?i)\b(?:between|in|over|at|from) the (?P<w>(?P<n>first|last) two) reports\b")
 _DURING = lazy.compile(r"(?i)\b(?:at|in|on|with|during|by) (?:its|the|his|her|their) $")
 _ATTEMPTS = lazy.compile(r"(?i)^(?:attempt|run|try|start)$")
 
@@ -66,7 +67,9 @@ def in_order(clause: Clause, ledger: Ledger, nouns: frozenset[str] = frozenset()
     if not said or any(_NOT_ROWS.match(own, m.end("n")) for m in said):
         return []
     of_attempts = not nouns or all(_ATTEMPTS.match(n) for n in nouns)
-    if len(nouns) > 1 or (len(said) == 1 and (of_attempts or said[0]["n"].lower() in ("first", "last"))):
+    bare = bool(nouns) and of_attempts and said[0]["noun"] is None  # "...; the second completed", of attempts
+    alone = of_attempts or said[0]["n"].lower() in ("first", "last")
+    if len(nouns) > 1 or (len(said) == 1 and alone and not bare):
         return []
     shares = _shares(clause, [m.span("n") for m in said])
     if shares is None or not all(
@@ -78,6 +81,8 @@ def in_order(clause: Clause, ledger: Ledger, nouns: frozenset[str] = frozenset()
 
 def of_reports(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
     """Where ordinals of reports stand (`at the first report, *, at the third *`), each before a cell of the curve's row of that report."""
+    if m := _TWO_REPORTS.search(clause.own):
+        return [m.span("w")] if _of_two(m["n"].lower(), clause, ledger) else []
     said = list(_ORDINAL.finditer(clause.own))
     nouns = {w[0].strip().lower() for m in said if (w := _REPORT.match(clause.own, m.end("n")))}
     shares = _shares(clause, [m.span("n") for m in said]) if nouns else None
@@ -88,6 +93,18 @@ def of_reports(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
     if any(_NOT_ROWS.match(clause.own, m.end("n")) and not _REPORT.match(clause.own, m.end("n")) for m in said):
         return []
     return [m.span("n") for m in said]
+
+
+def _of_two(said: str, clause: Clause, ledger: Ledger) -> bool:
+    """Whether all that a clause cites is of the first two reports of a curve, or of its last two, and something of each."""
+    cells = [c for g in clause.groups for c in g.cells]
+    if len({c.id for c in cells}) != 1:
+        return False
+    last = len(ledger.get(cells[0].id).rows) - 1
+    first, second = (0, 1) if said == "first" else (last - 1, last)
+    evidence = ledger.get(cells[0].id)
+    alone = all(_is_report(evidence.cell(cells[0].column, r), n, ledger) for r, n in ((0, "first"), (last, "last")))
+    return alone and {c.row for c in cells} == {first, second} and first >= 0
 
 
 def _is_report(cell: CellValue, said: str, ledger: Ledger) -> bool:

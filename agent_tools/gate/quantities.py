@@ -29,6 +29,7 @@ from agent_tools.gate.pairs import alike, longer, neither
 from agent_tools.gate.parting import parted
 from agent_tools.gate.scope import held_by_job, whole
 from agent_tools.gate.spelled import spelled
+from agent_tools.gate.tries import numbered, tried
 from agent_tools.gate.words import singular
 from agent_tools.references import HOLE
 from store import lazy
@@ -60,7 +61,6 @@ _EACH_BEHIND = lazy.compile(r"(?i) each(?=\W*$)")
 _ONLY = lazy.compile(
     rf"(?i)\bonly (?:the )?(?P<ordinal>(?:{'|'.join(ORDINALS)}) )?(?:(?P<noun>[A-Za-z]+) ?)?(?=[{HOLE}a-z])"
 )
-_ORDINAL = lazy.compile(rf"(?i)\b(?P<n>{'|'.join(ORDINALS)}) attempt\b")
 _UNSURE = lazy.compile(
     r"(?i)\b(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|but|except|besides|other|others|another|least|most|than"
     r"|nearly|almost|about|around|some|any|or|if|whether|would|could|may|might|rest|remaining|further|additional|more|fewer|less|up to|failed to"
@@ -121,17 +121,11 @@ def borne_out(text: str, ledger: Ledger) -> list[tuple[int, int]]:
             *neither(clause, ledger),
             *again(clause, ledger),
             *alike(clause, ledger),
+            *tried(clause, ledger),
             *(span for span, so in longer(clause, ledger) if so),
         ]
         found += [(clause.at + a, clause.at + b) for a, b in spans]
     return found
-
-
-def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """The text with these places blank."""
-    for begin, end in spans:
-        text = text[:begin] + " " * (end - begin) + text[end:]
-    return text
 
 
 def _in_clause(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
@@ -140,7 +134,7 @@ def _in_clause(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     end = cut.start() if cut else len(own)
     every_cell = _of_rows([c for g in clause.groups for c in g.cells], ledger)
     cells = _of_rows([c for g in clause.groups if g.start < end for c in g.cells], ledger)
-    yield from _ordinals(clause, every_cell, ledger)
+    yield from numbered(clause, every_cell, ledger)
     for m in _ITS.finditer(own):
         column = _OF_JOB.get(singular(m["noun"]), "")
         placed = _PLACED_ON.search(own[: m.start()]) is not None
@@ -269,19 +263,6 @@ def _one_of(own: str, clause: Clause, rows: _Rows) -> Iterator[tuple[int, int]]:
         at = -1 if m["n"].lower() == "last" else ORDINALS[m["n"].lower()] - 1
         if places and places == sorted(places) and at < len(rows.met) and cited == {rows.met[at]}:
             yield m.span("n")
-
-
-def _ordinals(clause: Clause, cells: Sequence[CellValue], ledger: Ledger) -> Iterator[tuple[int, int]]:
-    """`the second attempt`: every row that is cited is of that attempt."""
-    found = list(_ORDINAL.finditer(clause.own))
-    told = [c for c in cells if _has(ledger.get(c.id), "attempt")]
-    apart = {c.id for c in cells} - {c.id for c in told}  # of another answer, which tells no attempts: only ahead of it
-    behind = {c.id for g in clause.groups if found and g.start > found[0].end() for c in g.cells}
-    if len(found) != 1 or not told or apart & behind:
-        return
-    numbers = {ledger.get(c.id).value("attempt", c.row) for c in told}
-    if numbers == {ORDINALS[found[0]["n"].lower()]}:
-        yield found[0].span("n")
 
 
 def _rows(

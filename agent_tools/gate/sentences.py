@@ -21,9 +21,10 @@ from agent_tools.gate.english import english
 from agent_tools.gate.grounds import NUMBER_WORDS, Grounds
 from agent_tools.gate.labels import mislabelled
 from agent_tools.gate.naming import unnamed
-from agent_tools.gate.quantities import borne_out, without
+from agent_tools.gate.quantities import borne_out
 from agent_tools.gate.rest import of_another
 from agent_tools.gate.vocabulary import MEANS
+from agent_tools.gate.words import without
 from agent_tools.questions.meanings import known
 from agent_tools.references import BadReference, Mark, cited, marks, masked, parse, resolve
 from agent_tools.untrusted import clean

@@ -65,3 +65,10 @@ def said_of(text: str, word: str) -> str:
     """What "the same node" is said of: the stem of the next word."""
     found = re.search(rf"(?i)\b{re.escape(word)}\s+([a-z]+)", text)
     return stem(found[1]) if found else ""
+
+
+def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The text with these places blank."""
+    for begin, end in spans:
+        text = text[:begin] + " " * (end - begin) + text[end:]
+    return text
