@@ -56,7 +56,7 @@ _PART_OF = lazy.compile(
 
 _COUNTED = ("node", "gpu", "rank", "job", "attempt", "user", "step")
 _ALL_FREE = lazy.compile(
-    rf"(?i)\b(?:all|every one)(?: of)?(?: the| its)?(?: [a-z]+['’]s)? (?P<all>{HOLE}+) (?:gpus|cards) (?:are|were) (?:all |still )?(?:free|idle|unused)\b"
+    rf"(?i)\b(?:all|every one)(?: of)?(?: the| its)?(?: [a-z]+['’]s)? (?P<all>{HOLE}+) (?:gpus|cards)(?: (?:of|on|in|across) [^,;:.{HOLE}]{{1,40}}?)? (?:are|were) (?:all |still )?(?:free|idle|unused)\b"
 )
 _OF_THOSE = lazy.compile(
     rf"(?i)\b(?:out )?of (?:the |its |all )?(?:[a-z]+['’]s )?{HOLE}+ (?P<noun>nodes|gpus|ranks|jobs|attempts|users|steps)\b[^,;:.{HOLE}]*, (?:only |just )?(?P<part>{HOLE}+) (?:is|are|was|were|had|have)\b"

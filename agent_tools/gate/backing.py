@@ -27,6 +27,7 @@ from agent_tools.gate.denials import affirmed, denies, is_absent, is_said, negat
 from agent_tools.gate.edges import beside_edge, of_other_end, of_part, outside_of_run
 from agent_tools.gate.extremes import extremes
 from agent_tools.gate.fates import spared
+from agent_tools.gate.findings import affirmed_of, bare, of_named
 from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
 from agent_tools.gate.kills import crashed, unkilled
 from agent_tools.gate.machines import memory_of_another, ownerless, rows_of, undated, unlinked
@@ -45,7 +46,6 @@ from agent_tools.gate.vocabulary import (
     COMPARING,
     DENYING,
     EARLIER,
-    FAILED,
     MEANS,
     NEUTRAL,
     ORDERING,
@@ -68,17 +68,19 @@ _LOG_SAYS = lazy.compile(
 )
 _WORD = lazy.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _MARK = lazy.compile(r"\[\[[^\]]*\]\]")
-_OPEN = lazy.compile(r"(?i)[^.;:]*\bor\b[^.;:]*")
-"""Of two ways a finding leaves open which one it was."""
 _BARE = lazy.compile(
     r"(?i)\W*(?:yes|no)?\W*(?:(?:it|that|this|they|he|she)\b)?\W*(?:is|was|were|are)?[\s\W]*(?:(?:the|on|from|in|by)\s)*(?:\*(?:\W|and|or)*)+"
 )
 _OUT_OF = lazy.compile(r"(?i)\]\](?: [a-z]+){0,2} out of (?:the |its )?\[\[")
 """`20 out of 400`; other things that one is, or runs, out of are claims: memory, time."""
+_NOT_AFTER = lazy.compile(r"(?i)\b(?:before|until|till|up to|by then|ahead of|during|ever)\b")
+"""Of what a zero of what came afterwards says nothing."""
 _NOT_SO = lazy.compile(r"(?i)\bnot [a-z]+")
 """What a description denies: that there is none of it says that there is nothing else."""
 _EXCEPTION = lazy.compile(r"[\w.]+(?:Error|Exception|Interrupt|Exit|Warning)")
 """What a class of Python is called that is raised."""
+_PATH = lazy.compile(r"(?<!\S)\S*/\S+\.[A-Za-z]\w{0,6}(?!\S)")
+"""A file in a text: a path with an ending."""
 _LIST = lazy.compile(r"_list$|^all_|host$")
 _CALLED = lazy.compile(r"file|work_dir|(?:stdout|stderr)_path")
 """Columns of how a file is called."""
@@ -99,15 +101,17 @@ class Backing:
 
     def __init__(self, ledger: Ledger, assessments: Sequence[Assessment]) -> None:
         self.ledger = ledger
-        self._found = [said for a in assessments if a.status in ("confirmed", "suspected") for said in _affirmed(a)]
+        self._found = [
+            said for a in assessments if a.status in ("confirmed", "suspected") for said in affirmed_of(a, ledger)
+        ]
         self._vouched = rows_of(
             (ref for a in assessments if a.status in ("confirmed", "suspected") for ref in cited(assessment_texts(a))),
             ledger,
         )
         out = [(a.counterfactual, affirmed(title(a.code))) for a in assessments if a.status == "ruled_out"]
         told = [(t, "") for a in assessments if a.status in ("confirmed", "suspected") for t in assessment_facts(a)]
-        self._denied = [(set(cited([t])), stems(" ".join(_bare([name, refused(t)])))) for t, name in (*out, *told)]
-        self._said = [(set(cited([t])), stems(affirmed(_bare([t])[0]))) for t, _ in out]
+        self._denied = [(set(cited([t])), stems(" ".join(bare([name, refused(t)])))) for t, name in (*out, *told)]
+        self._said = [(set(cited([t])), stems(affirmed(bare([t])[0]))) for t, _ in out]
         self._crashed = {
             (job_of(ledger, c), timed)
             for c, known in crashed(assessments, lambda t: self._cells(cited([t])))
@@ -124,7 +128,7 @@ class Backing:
         backed, seen = self.vocabulary(refs), self.vocabulary(refs, counted=False)
         if nothing:
             backed |= self._none_of(refs)
-        absent = self._absent(refs)
+        absent = self._absent(refs, after=_NOT_AFTER.search(text) is None)
         found: dict[str, None] = {}
         named = all(c.column in SUBJECTS or _LIST.search(c.column) for c in self._cells(refs))
         label = named and whole == text and _LABELLED.fullmatch(_MARK.sub("*", text))
@@ -240,8 +244,8 @@ class Backing:
         known = set(stems(" ".join(said)))
         if "finit" in known:
             known |= {"nan", "inf", "infinit"}
-        for backed, words in self._found:
-            if backed & set(refs) and self._of_no_other(backed, refs):
+        for backed, words, named in self._found:
+            if backed & set(refs) and self._of_no_other(backed, refs) and of_named(named, self._cells(refs)):
                 known |= words
         for backed, words in self._said:
             if backed and backed <= set(refs):
@@ -311,11 +315,12 @@ class Backing:
                 said += [MEANS[w] for w in re.split(r"[^A-Z_]+", value) if w in MEANS]
                 said.append(ALSO_SAID.get(value, ""))
                 said += [RAISED] if _EXCEPTION.fullmatch(value) else []
+                said += ["file"] if _PATH.search(value) else []
                 if c.name == "family":
                     said.append(title(value))
         return said
 
-    def _absent(self, refs: Sequence[str]) -> frozenset[str] | None:
+    def _absent(self, refs: Sequence[str], *, after: bool) -> frozenset[str] | None:
         """What may be said not to be there: a cited zero or "no" of that name, or what a finding rules out on the same cells."""
         said: list[str] = []
         denied: set[str] = set()
@@ -324,10 +329,11 @@ class Backing:
             if cell.column == FOUND:
                 continue  # what an empty answer says there was none of, `nothing_of` knows
             zero = cell.column not in SUBJECTS and isinstance(cell.value, (bool, int, float)) and not cell.value
-            if zero and self._of_all(cell, refs):
+            if zero and self._of_all(cell, refs) and (after or not cell.column.endswith("_after")):
                 found = True
                 said += [cell.column, _NOT_SO.sub(" ", cell.doc), EARLIER if "before the last" in cell.doc else ""]
                 said += [COLUMN_WORDS.get(p, "") for p in cell.column.split("_")]
+                said += ["further more"] if cell.column.endswith("_after") else []
             elif "quiet" in cell.column.split("_"):
                 found = True
                 said += ["training progress reports report reported", cell.doc]
@@ -376,20 +382,6 @@ def _measure(evidence: Evidence) -> list[str]:
     if not isinstance(asked, str) or info is None:
         return []
     return [asked, *(c.doc for t in info.tables for c in columns(tables()[t]) if c.name == asked)]
-
-
-def _bare(texts: Iterable[str]) -> list[str]:
-    return [_MARK.sub(" ", t) for t in texts]
-
-
-def _affirmed(a: Assessment) -> Iterator[tuple[set[str], frozenset[str]]]:
-    """What each sentence of a finding says of its own cells, but for what it denies or leaves open; and its name, of all of them."""
-    failed = FAILED if a.code[0] in "ABCF" else ""
-    name = " ".join([affirmed(title(a.code)), a.mode or "", a.attribution, failed])
-    yield set(cited(assessment_texts(a))), stems(name)
-    for fact in assessment_facts(a):
-        if refs := cited([fact]):
-            yield set(refs), stems(_OPEN.sub(" ", affirmed(_MARK.sub(" ", fact))))
 
 
 def _own(text: str) -> list[tuple[str, bool]]:

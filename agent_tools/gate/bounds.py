@@ -41,6 +41,7 @@ _KEPT = lazy.compile(
     r"(?i)^ (?:was|were|had been|has been|is) (?:never |not )(?:reached|hit|exceeded|passed|used up|exhausted)\b|^ (?:was|were|is) (?:kept|respected|observed)\b"
 )
 _NOT = lazy.compile(r"(?i)\b(?:not|never|without|nor|cannot|n['’]t)\b[^,;:]{0,24}$")
+_THE_LIMIT = lazy.compile(r"(?i)\bmemory (?:was|is|became) the (?:limit|limiting factor|bottleneck)\b")
 _CAP = lazy.compile(r"(?:^|_)limit(?:_|$)")
 _SPENT = lazy.compile(r"(?:^|_)(?:elapsed|lived|peak|used|rss)(?:_|$)")
 _CLOSE = 0.98
@@ -53,7 +54,22 @@ _REACHED = lazy.compile(
 
 def bounded(clause: Clause, ledger: Ledger) -> str:
     """Why a figure of a clause is no bound as it says; "" where it is one, or none is said."""
-    return _beyond_itself(clause, ledger) or _limited(clause, ledger) or _unreached(clause)
+    return (
+        _was_the_limit(clause, ledger)
+        or _beyond_itself(clause, ledger)
+        or _limited(clause, ledger)
+        or _unreached(clause)
+    )
+
+
+def _was_the_limit(clause: Clause, ledger: Ledger) -> str:
+    """Why memory was not what set the limit, as a clause says: the row used less of it than all; "" where it did, or nothing tells."""
+    m = _THE_LIMIT.search(clause.own)
+    for cell in (c for g in clause.groups for c in g.cells) if m else ():
+        used = size(held(ledger, cell, "used"))
+        if isinstance(used, float) and used < _CLOSE and not held(ledger, cell, "oom_kills"):
+            return f"{m[0] if m else ''!r} is not what the row of [[{cell.ref}]] says of how much of it was used: turn it round, or leave it out"
+    return ""
 
 
 def _limited(clause: Clause, ledger: Ledger) -> str:

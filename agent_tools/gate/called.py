@@ -13,7 +13,7 @@ import re
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import unit_of
-from agent_tools.gate.clauses import SUBJECTS, held
+from agent_tools.gate.clauses import SUBJECTS, held, job_of
 from agent_tools.gate.words import stem, stems
 from agent_tools.references import HOLE
 from store import lazy
@@ -99,6 +99,9 @@ _DONE_TO = lazy.compile(
 )
 _ENDED_AT = lazy.compile(
     r"(?i)\b(?:job|run|training|it|attempt|but|and) (?:stopped|ended|finished|halted|died|crashed|hung|failed|was killed) (?:at|in|with) step $"
+)
+_OF_SAVE = lazy.compile(
+    rf"(?i)\b(?:(?:checkpoint|save|snapshot)s? (?:of|at|for|from)|(?:saved|written|stored|wrote)(?: an?| the| its)?(?: checkpoints?| models?)? (?:at|after|for|of)) (?:the )?steps? (?:{HOLE}+(?:,| and|, and) )*$"
 )
 _GOT = lazy.compile(r"(?i)\b(?:reached|reaches|got to|came to|went to|ran to|trained to) step $")
 _OTHER_STEP = lazy.compile(r"^(?:best|lowest|highest|min|max|first|asked|total)_steps?$")
@@ -247,10 +250,21 @@ def done_to(cell: CellValue, ahead: str, behind: str) -> bool:
 
 
 def saved_at(cell: CellValue, ahead: str, ledger: Ledger) -> str:
-    """The step of a save, or one of another place than the last, told as the one at which a run ended, or that it reached by itself."""
+    """The step of a save, or one of another place than the last, told as the one at which a run ended, or that it reached by itself;
+    and a step of which no save is known, told as that of one."""
     save = cell.column == "step" and ledger.get(cell.id).query == "checkpoints"
     if save and held(ledger, cell, "name") in ("resumed", "loaded", "loading") and (got := _GOT.search(ahead)):
         return got[0].strip()
+    if not save and (of := _OF_SAVE.search(ahead)) and _unsaved(cell, ledger):
+        return of[0].strip()
     other = _OTHER_STEP.match(cell.column) and held(ledger, cell, "last_step") != cell.value
     found = _ENDED_AT.search(ahead) if save or other else None
     return found[0].strip() if found else ""
+
+
+def _unsaved(cell: CellValue, ledger: Ledger) -> bool:
+    """Whether the saves of the job of a cell are known by their steps, and none is of the step that the cell has."""
+    job = job_of(ledger, cell)
+    saves = [e for e in ledger.all() if e.query == "checkpoints" and str(e.params.get("job_id") or "") == job]
+    steps = {row.get("step") for e in saves for row in e.dicts()}
+    return bool(job) and bool(steps) and None not in steps and cell.value not in steps

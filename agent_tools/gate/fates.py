@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
-from agent_tools.gate.clauses import Clause, Group, clauses, held
+from agent_tools.gate.clauses import Clause, Group, clauses, held, job_of, size
 from agent_tools.gate.jobs import set_against
 from agent_tools.gate.machines import ENDINGS
 from agent_tools.gate.order import is_time
@@ -68,7 +68,32 @@ def misfated(clause: Clause, ledger: Ledger) -> str:
             ends = [c for g in groups for c in g.cells if _state(c, ledger)]
             if ends and all(_denies(c, word[0].lower(), groups, ledger) for c in ends):
                 return _said(word[0], ends[0])
-    return misnumbered(clause, ledger) or _of_a_part(clause, ledger)
+    return _of_limit(clause, ledger) or misnumbered(clause, ledger) or _of_a_part(clause, ledger)
+
+
+_AT_LIMIT = lazy.compile(
+    r"(?i)\b(?:ran (?:right )?into|hit|reached|exceeded|overran|(?:was|were) (?:stopped|ended|killed|cut off|cut short) (?:at|by|after)|(?:ended|stopped) (?:at|by))"
+    r" (?:its|the|their|the job['’]s) (?:time|wall-?(?:clock|time)|slurm) limit\b"
+)
+_USED_UP = 0.98
+
+
+def _of_limit(clause: Clause, ledger: Ledger) -> str:
+    """Why a job did not end at its time limit, as a clause says: no attempt of it timed out, or ran so long; "" where one did, or nothing tells."""
+    said = next((m for m in _AT_LIMIT.finditer(clause.own) if not _UNREAL.search(clause.own[: m.start()])), None)
+    for cell in (c for g in clause.groups for c in g.cells) if said else ():
+        job = job_of(ledger, cell)
+        rows = [
+            row
+            for e in ledger.all()
+            if e.query in ("job_overview", "job_attempts", "find_jobs")
+            for row in e.dicts()
+            if job and str(row.get("job_id") or e.params.get("job_id") or "") == job
+        ]
+        shares = [s for r in rows for n in ("limit_used", "limit_share") if isinstance(s := size(r.get(n)), float)]
+        if rows and not any(r.get("state") == "TIMEOUT" for r in rows) and max(shares, default=1.0) < _USED_UP:
+            return f"{said[0] if said else ''!r}: no attempt of the job timed out, and [[{cell.ref}]] is {cell.column} ({cell.doc}): name that limit"
+    return ""
 
 
 _OWN_ENDS = ("exit_code", "exit_signal", "state")

@@ -70,6 +70,28 @@ _ACTS = lazy.compile(
     rf"|terminated|interrupted|released|suspended) (?:the|this|that|its|his|their|it|them|job|rank|node|{HOLE})"
 )
 """Behind a cell that is made the one who did it, to something that is named."""
+_USER_DID = lazy.compile(
+    rf"(?i)^\W{{0,2}} ?(?:(?:has|had|then|later|also|himself|herself|who) )*(?P<v>[a-z]+ed|set|put|shut|broke|took|made|wrote|left|froze|sent|cut|changed) "
+    rf"(?:up |down |out |off )?(?=(?:the|this|that|its|his|her|their|all|an?|another|both|these|those|{_NOUN})\b|{HOLE})"
+)
+_OF_OWNER = frozenset(
+    [
+        "submitted",
+        "requested",
+        "asked",
+        "queued",
+        "owned",
+        "used",
+        "needed",
+        "occupied",
+        "shared",
+        "named",
+        "called",
+        "started",
+        "launched",
+    ]
+)
+"""What an owner's name beside a job says of him; what else he did, a row has to say."""
 _TO = lazy.compile(rf"(?i)\b(?:sent|gave|signal)\b.*\bto (?:the |its )?(?:{_NOUN})?\s*$")
 _GETS = lazy.compile(r"(?i)^\W{0,2} ?(?:(?:has |had )?(?:got|gets|received|took)|(?:was|were) sent)\b")
 
@@ -272,6 +294,8 @@ def miscast(clause: Clause) -> str:
         if cell.column in _PLACES and (found := _RAISED.search(ahead)):
             return f"[[{cell.ref}]] is {cell.column}: {found[0].strip()!r} takes who did it, so say where it was"
         named = cell.column in SUBJECTS or cell.column in ("host", "node_list")
+        if cell.column == "user" and (did := _USER_DID.match(behind)) and did["v"].lower() not in _OF_OWNER:
+            return f"[[{cell.ref}]] is user, and no row says that they {did['v'].lower()} anything: cite the cell that says who did it"
         if named and not doer and (_BY.search(ahead) or _DOES.match(behind) or _ACTS.match(behind)):
             return f"[[{cell.ref}]] is {cell.column}, which does not say who did it: cite the cell that does, or say what was seen"
     return ""

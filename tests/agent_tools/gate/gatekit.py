@@ -15,13 +15,19 @@ MESSAGE = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 91.60 G
 GIB = 1024**3
 
 
-def result(name: str, columns: dict[str, str], rows: list[tuple[Cell, ...]], row_count: int | None = None) -> Result:
-    """A result whose columns are name to unit."""
+def result(
+    name: str,
+    columns: dict[str, str],
+    rows: list[tuple[Cell, ...]],
+    row_count: int | None = None,
+    docs: dict[str, str] | None = None,
+) -> Result:
+    """A result whose columns are name to unit; `docs` are what some of them say of themselves."""
     return Result(
         name,
         f"SELECT * FROM {name}",
         {"job_id": "4812"},
-        tuple(ResultColumn(c, "VARCHAR", unit) for c, unit in columns.items()),
+        tuple(ResultColumn(c, "VARCHAR", unit, (docs or {}).get(c, "")) for c, unit in columns.items()),
         tuple(rows),
         row_count or len(rows),
         row_count is not None,

@@ -1,0 +1,53 @@
+"""What the findings on a job affirm, in words, and of whom: the name of a finding is of those alone that its headline names.
+
+GPU [[E6.gpu]] ran out of memory.        the headline's own GPU
+GPU [[E8.gpu]] ran out of memory.        another one, of which the finding only tells what it used
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.families.base import Assessment
+from agent_tools.gate.denials import affirmed
+from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
+from agent_tools.gate.vocabulary import FAILED
+from agent_tools.gate.words import stems
+from agent_tools.references import BadReference, cited, resolve
+from store import lazy
+
+_MARK = lazy.compile(r"\[\[[^\]]*\]\]")
+_OPEN = lazy.compile(r"(?i)[^.;:]*\bor\b[^.;:]*")
+"""Of two ways a finding leaves open which one it was."""
+_WHOM = ("gpu", "rank")
+Whom = Mapping[str, frozenset[str]]
+"""Those that a finding names, by column; of a column that is not in it, it names none."""
+
+
+def bare(texts: Iterable[str]) -> list[str]:
+    """Texts without their references."""
+    return [_MARK.sub(" ", t) for t in texts]
+
+
+def affirmed_of(a: Assessment, ledger: Ledger) -> Iterator[tuple[set[str], frozenset[str], Whom]]:
+    """What each sentence of a finding says of its own cells, but for what it denies or leaves open; and its name, of all of them that
+    are of whom its headline names."""
+    failed = FAILED if a.code[0] in "ABCF" else ""
+    name = " ".join([affirmed(title(a.code)), a.mode or "", a.attribution, failed])
+    whom: dict[str, frozenset[str]] = {}
+    for ref in cited([a.headline]):
+        with suppress(BadReference):
+            cell = resolve(ref, ledger)
+            if cell.column in _WHOM:
+                whom[cell.column] = whom.get(cell.column, frozenset()) | {str(cell.value)}
+    yield set(cited(assessment_texts(a))), stems(name), whom
+    for fact in assessment_facts(a):
+        if refs := cited([fact]):
+            yield set(refs), stems(_OPEN.sub(" ", affirmed(_MARK.sub(" ", fact)))), {}
+
+
+def of_named(whom: Whom, cells: Iterable[CellValue]) -> bool:
+    """Whether each rank or GPU that is cited is one of those that a finding names, of the columns in which it names any."""
+    return all(str(c.value) in whom[c.column] for c in cells if c.column in whom)
