@@ -39,6 +39,9 @@ _ENDED_TOO = lazy.compile(rf"(?i)\b(?:ended|went) (?:as )?(?P<s>{HOLE}+)(?P<w>,?
 _HARDLY = lazy.compile(
     r"(?i)\b(?P<w>(?:hardly|barely|scarcely) (?:changed|moved|varied|differed)|(?:was|were|stayed|remained) (?:about|nearly|almost|roughly) (?:the same|level|constant))\b"
 )
+_LITTLE_USED = lazy.compile(r"(?i)\b(?:was|were|is|are|stood|sat) (?P<w>little|hardly|barely) (?:used|busy|active)\b")
+_USE = lazy.compile(r"^(?:engine|sm)_(?:mean|median|late)$")
+_LITTLE = 0.3
 _BETWEEN = lazy.compile(
     rf"(?i)\b(?P<w>lay|lies|ranged|varied) (?:between|from) (?P<a>{HOLE}+) (?:and|to) (?P<b>{HOLE}+)"
 )
@@ -67,6 +70,7 @@ def likened(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
         return
     yield from _about(clause, ledger)
     yield from _hardly(clause)
+    yield from _little_used(clause)
     yield from _between(clause, ledger)
     yield from as_many(clause, ledger)
     yield from _stayed(clause, ledger)
@@ -110,6 +114,15 @@ def _hardly(clause: Clause) -> Iterator[tuple[int, int]]:
     if not of_one or not isinstance(x, float) or not isinstance(y, float):
         return
     if abs(x - y) <= _SLACK * max(abs(x), abs(y)):
+        yield m.span("w")
+
+
+def _little_used(clause: Clause) -> Iterator[tuple[int, int]]:
+    """`were little used: * and *`: each figure is of how busy a GPU was, and below a third."""
+    m = _LITTLE_USED.search(clause.own)
+    cells = [c for g in clause.groups if not g.subject for c in g.cells]
+    values = [v for c in cells if _USE.match(c.column) and isinstance(v := size(c.value), float)]
+    if m and cells and len(values) == len(cells) and all(v <= _LITTLE for v in values):
         yield m.span("w")
 
 

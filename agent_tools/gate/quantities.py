@@ -30,6 +30,7 @@ from agent_tools.gate.parting import parted
 from agent_tools.gate.scope import held_by_job, whole
 from agent_tools.gate.spelled import spelled
 from agent_tools.gate.tries import numbered, tried
+from agent_tools.gate.wholes import of_wholes
 from agent_tools.gate.words import singular
 from agent_tools.references import HOLE
 from store import lazy
@@ -122,6 +123,7 @@ def borne_out(text: str, ledger: Ledger) -> list[tuple[int, int]]:
             *again(clause, ledger),
             *alike(clause, ledger),
             *tried(clause, ledger),
+            *of_wholes(clause, ledger),
             *(span for span, so in longer(clause, ledger) if so),
         ]
         found += [(clause.at + a, clause.at + b) for a, b in spans]

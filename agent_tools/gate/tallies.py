@@ -29,7 +29,7 @@ _EVERY = lazy.compile(
 )
 _TAIL = rf"(?:\W* \(?{HOLE}+(?: (?:out )?of {HOLE}+)?\)?)?\W*$"
 _NONE_OF = lazy.compile(
-    rf"(?i)^\W*(?:none of {HOLE}+['’]s jobs|(?P<n>no) jobs? {_OF}) (?P<v>failed|(?:was|were) (?:cancelled|canceled|sent back)){_TAIL}"
+    rf"(?i)^\W*(?:none of (?:{HOLE}+['’]s jobs|the jobs {_OF})|(?P<n>no) jobs? {_OF}) (?P<v>failed|(?:was|were) (?:cancelled|canceled|sent back)|(?:is|are) (?:still |now |currently )?running){_TAIL}"
 )
 _ALL_OF = lazy.compile(
     rf"(?i)^\W*(?:all|every one|each) (?:of )?{HOLE}+['’]s jobs (?P<v>completed|failed|(?:was|were) (?:cancelled|canceled|sent back)){_TAIL}"
@@ -37,6 +37,10 @@ _ALL_OF = lazy.compile(
 _RUNS = lazy.compile(
     rf"(?i)^\W*(?:(?:the )?users? )?{HOLE}+['’]s (?:only |one )?job is (?:still )?(?P<v>running)\W*$|^\W*the (?:only |one )?job {_OF} is (?:still )?(?P<w>running)\W*$"
 )
+_EACH_HAD = lazy.compile(
+    rf"(?i)^\W*(?:users?|nodes?)? ?{HOLE}+(?:(?:, | and |, and )(?:user |node )?{HOLE}+)+ (?P<w>each|both) had (?P<n>{_NUMBERS}) (?:attempts?|jobs?) (?P<v>failed|cancelled|canceled|sent back|that failed)(?P<q> to the queue)?\W*$"
+)
+_TWO = 2
 _NOT_DONE = ("failed", "cancelled", "sent_back", "running")
 
 
@@ -50,6 +54,12 @@ def tallied(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     if len(cells) == 1:
         yield from _of_one(clause, cells[0], [c for c in every_cell if c not in cells], ledger)
     if len(cells) != len(every_cell):
+        return
+    if (m := _EACH_HAD.match(own)) and len({(c.id, c.row) for c in cells}) == len(cells) > 1:
+        verb = m["v"].lower().removeprefix("that ").replace("canceled", "cancelled").replace(" ", "_")
+        counts = {held(ledger, c, verb) for c in cells}
+        if counts == {NUMBER_WORDS[m["n"].lower()]} and (m["w"].lower() == "each" or len(cells) == _TWO):
+            yield from (m.span(g) for g in ("w", "n", "v", "q") if m[g])
         return
     m = _COUNT.match(own) or _NONE.match(own) or _EVERY.match(own)
     if m is None:
@@ -84,6 +94,7 @@ def _of_one(clause: Clause, cell: CellValue, figures: Sequence[CellValue], ledge
         return
     said = m["v"] or m.groupdict().get("w") or ""
     verb = said.lower().removeprefix("was ").removeprefix("were ").replace("canceled", "cancelled").replace(" ", "_")
+    verb = "running" if verb.endswith("running") else verb
     if any((c.id, c.row) != (cell.id, cell.row) or c.column not in (verb, "jobs") for c in figures):
         return
     if [c.column for c in figures] not in ([], [verb], [verb, "jobs"]):
