@@ -79,7 +79,7 @@ _FEW = 10
 _ALL_SO_MANY = lazy.compile(rf"(?i)\b(?P<w>all (?:of (?:its|the) |its |the )?(?P<n>{_NUMBERS})) (?P<noun>gpus|cards)\b")
 _AT_LEAST, _AT_MOST = (lazy.compile(rf"(?i)\bat {w} (?={HOLE})") for w in ("least", "most"))
 _ALL_LEAST, _ALL_MOST = lazy.compile(r"^all_\w*_min$"), lazy.compile(r"^all_\w*_max$")
-_UP_TO = lazy.compile(rf"(?i)\bup to (?={HOLE})")
+_UP_TO = lazy.compile(rf"(?i)\b(?:up to|as (?:hot|warm|high|much|long|many|large|far) as) (?={HOLE})")
 _NOT = lazy.compile(r"(?i)\b(?:not|never|no|none|nor|without|but|except)\b|n['’]t\b")
 _WELL = 0.8
 _TWO = 2

@@ -23,10 +23,12 @@ from agent_tools.gate.edges import of_own_end
 from agent_tools.gate.extent import extended
 from agent_tools.gate.grounds import NUMBER_WORDS
 from agent_tools.gate.kinds import doing, finished, kind, of_query
+from agent_tools.gate.levels import levelled
 from agent_tools.gate.multiples import reckoned
 from agent_tools.gate.ordinals import ORDINALS, in_order, of_reports, ordered
 from agent_tools.gate.pairs import alike, longer, neither
 from agent_tools.gate.parting import parted
+from agent_tools.gate.records import recorded
 from agent_tools.gate.scope import held_by_job, whole
 from agent_tools.gate.spelled import spelled
 from agent_tools.gate.tries import numbered, tried
@@ -123,6 +125,8 @@ def borne_out(text: str, ledger: Ledger) -> list[tuple[int, int]]:
             *again(clause, ledger),
             *alike(clause, ledger),
             *tried(clause, ledger),
+            *levelled(clause),
+            *recorded(clause, ledger),
             *of_wholes(clause, ledger),
             *(span for span, so in longer(clause, ledger) if so),
         ]
