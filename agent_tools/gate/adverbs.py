@@ -33,19 +33,29 @@ HARMLESS: dict[str, re.Pattern[str]] = {
     "became": lazy.compile(r"(?i)\bbecame \*"),
     "still": lazy.compile(r"(?i)^(?!.*\b(?:stands?|stood|standing|held|holds?|lay|lies|sat|kept|keeps?) still\b)"),
     "one": lazy.compile(
-        r"(?i)\b(?:first|second|third|last|latest|earliest|highest|lowest|longest|shortest|latter|former|this|that|which) one\b|\b(?:is|was) the one (?:of|at|in|with|from|on|to) "
+        r"(?i)\band the one (?:of|at|in|with|from|on) \*|\b(?:first|second|third|last|latest|earliest|highest|lowest|longest|shortest|latter|former|this|that|which) one\b|\b(?:is|was) the one (?:of|at|in|with|from|on|to) "
     ),
     "yet": lazy.compile(
         r"(?i)^(?!.*\b(?:not|nor|never|no|none|nothing|as|nobody)\b[^,;]*\byet\b).*[,;] yet (?:the|its|it|this|that|rank|node|gpu|job)\b"
     ),
     "confirms": lazy.compile(r"(?i)\b(?:log|accounting|slurm) (?:itself )?confirms (?:it|this|that)\W*:\W*\*"),
+    "gives": lazy.compile(r"(?i)\b(?:accounting|slurm|srun|the log) gives (?:the |an? |its )?[a-z ]{0,24}\*"),
+    "gave": lazy.compile(r"(?i)\b(?:accounting|slurm|srun|the log) gave (?:the |an? |its )?[a-z ]{0,24}\*"),
+    "calls": lazy.compile(r"(?i)\b(?:accounting|slurm) calls (?:it|the job|the run) \*"),
+    "needed": lazy.compile(r"(?i)\bneeded (?:about |only )?\*"),
+    "set": lazy.compile(r"(?i)\bset in (?:at|on) \*"),
+    "under": lazy.compile(
+        r"(?i)^(?!.*\b(?:stay|kept|keep|remain|well|far|below|safe|just)\w* under\b).*\bunder an? (?:time |memory |wall-?clock )?limit of \*"
+    ),
     "gone": lazy.compile(r"(?i)\b(?:had|has|have) gone \*"),
     "frequent": lazy.compile(r"(?i)\b(?:most|least) frequent\b"),
     "rerun": lazy.compile(r"(?!)"),
     "within": lazy.compile(
         r"(?i)^(?!.*\bwithin (?:what\b|reach\b|(?:the |its )?(?:free|available|remaining|rest\b|capacity|bounds|budget|plan)))"
     ),
-    "done": lazy.compile(r"(?i)\bhad done \*|\* steps (?:of it )?(?:were|had been|are|was) done\b(?! by\b)"),
+    "done": lazy.compile(
+        r"(?i)\bhad done \*|\* (?:planned )?steps (?:of it )?(?:were|had been|are|was) done\b(?! by\b)"
+    ),
 }
 """Words that claim nothing in these places, and something elsewhere: `nothing but`, `ended itself`, `was done`."""
 

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import format_cell, unit_of
-from agent_tools.gate.clauses import Clause, clauses, held, size
+from agent_tools.gate.clauses import Clause, clauses, held, job_of, size
 from agent_tools.gate.order import is_time
 from agent_tools.references import HOLE
 from store import lazy
@@ -24,6 +24,10 @@ _ONLY_AFTER = lazy.compile(
 _ITS_START = lazy.compile(
     rf"(?i)\b(?:process|rank|pid|task) (?P<a>{HOLE}+) (?:had )?(?P<w>died|ended|exited|was ended|was killed) (?P<b>{HOLE}+) (?P<s>after (?:its (?:own )?start|it (?:had )?(?:begun|began|started)))(?=\W*$|,)"
 )
+_FEW = lazy.compile(
+    rf"(?i)\b(?P<w>a few) steps (?P<way>after|before) (?:the |its )?(?:(?:last |latest )?(?:checkpoint|save|one) (?:of|at) )?step (?={HOLE})"
+)
+_FEWEST, _MOST = 2, 10
 _DENIED = lazy.compile(r"(?i)\b(?:no|not|never|none|neither|nor|without|cannot|before)\b|n['’]t\b")
 _IN = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -32,7 +36,12 @@ def afterwards(text: str, ledger: Ledger) -> list[tuple[int, int]]:
     """Where in a text such words stand that the times bear out."""
     found: list[tuple[int, int]] = []
     for clause in clauses(text, ledger):
-        spans = [*_later(clause), *_only_after(clause, ledger), *_of_its_start(clause, ledger)]
+        spans = [
+            *_later(clause),
+            *_only_after(clause, ledger),
+            *_of_its_start(clause, ledger),
+            *_few_steps(clause, ledger),
+        ]
         found += [(clause.at + a, clause.at + b) for a, b in spans]
     return found
 
@@ -51,6 +60,33 @@ def _later(clause: Clause) -> Iterator[tuple[int, int]]:
             continue
         gap = (b - a).total_seconds() * (-1 if m["w"].lower() == "earlier" else 1)
         if gap > 0 and abs(gap - value * _IN[unit_of(span)]) <= _slack(span):
+            yield m.span("w")
+
+
+def _few_steps(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`step *, a few steps after step *`: two steps of one job, two to ten apart, on the side that is said."""
+    for m in _FEW.finditer(clause.own):
+        other = next((g.cells[0] for g in clause.groups if g.start == m.end() and len(g.cells) == 1), None)
+        ahead = [
+            c
+            for g in clause.groups
+            if g.end <= m.start()
+            for c in g.cells
+            if c.column in ("step", "last_step", "first_step")
+        ]
+        if (
+            other is None
+            or not ahead
+            or job_of(ledger, other) != job_of(ledger, ahead[-1])
+            or _DENIED.search(clause.own[: m.start()])
+        ):
+            continue
+        x, y = size(ahead[-1].value), size(other.value)
+        if (
+            isinstance(x, float)
+            and isinstance(y, float)
+            and _FEWEST <= (x - y if m["way"].lower() == "after" else y - x) <= _MOST
+        ):
             yield m.span("w")
 
 

@@ -9,6 +9,7 @@ Node [[E3.node]] is no longer down.                           the row of that st
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, held, job_of, size
@@ -35,12 +36,15 @@ _OTHER_JOB = lazy.compile(
 )
 _NO_LONGER = lazy.compile(r"(?i)\b(?:is|are|was) (?P<w>no longer) (?:in (?:the )?state )?(?P<s>[a-z]+)\b")
 _OWNER = lazy.compile(
-    rf"(?i)\bcancell?ed by (?:(?:its|the job's) (?P<w>own) (?:user|owner)\b|(?:(?:the|its) )?(?:(?:user|owner) )?{HOLE}+ (?P<v>himself|herself|themselves|itself)\b)"
+    rf"(?i)\bcancell?ed by (?:(?:its|the job's) (?P<w>(?:own )?(?:user|owner))\b|(?:(?:the|its) )?(?:(?:user|owner) )?{HOLE}+ (?P<v>himself|herself|themselves|itself)\b)"
 )
 _STARTED_AGAIN = lazy.compile(
     r"(?i)\b(?:started|launched|began|ran) (?:(?:the|this) (?:job|run) |it )?(?P<w>again)\b(?! and again)"
 )
 _SAME_NAME = lazy.compile(r"(?i)\b(?:of|with) the (?P<w>same) (?:name|user)\b")
+_LATER = lazy.compile(
+    r"(?i)\b(?:ran|started|began|launched|completed|ended|failed)\b[^,;:.]{0,24}\b(?P<w>afterwards|later(?! than\b))\b"
+)
 _SAME_NODE = lazy.compile(r"(?i)\bon the (?P<w>same) nodes?\b")
 _SENT = lazy.compile(
     r"(?i)\b(?:the launcher|torchrun) (?:then |had |has )?(?P<w>sent)\b|\b(?P<v>sent)\b[^,;:.]*\bby (?:the launcher|torchrun)\b"
@@ -168,8 +172,31 @@ def _alike(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     yield from (m.span("w") for m in _SAME_NAME.finditer(clause.own))
     rows = range(len(evidence.rows))
     own = {evidence.value("node_list", r) for r in rows if evidence.value("same_job", r) is True}
+    lives = [
+        (evidence.value("start_ts", r), evidence.value("elapsed_s", r))
+        for r in rows
+        if evidence.value("same_job", r) is True
+    ]
+    if cells and all(
+        held(ledger, c, "same_job") is False and _since(held(ledger, c, "start_ts"), lives) for c in cells
+    ):
+        yield from (m.span("w") for m in _LATER.finditer(clause.own))
     if own and all({held(ledger, c, "node_list")} == own for c in cells):
         yield from (m.span("w") for m in _SAME_NODE.finditer(clause.own))
+
+
+def _since(begun: Cell, lives: Sequence[tuple[Cell, Cell]]) -> bool:
+    """Whether one began after the lives of others, each with its start and how long it ran, were over."""
+    if not isinstance(size(begun), str) or not lives:
+        return False
+    at = datetime.fromisoformat(str(begun).replace("Z", "+00:00"))
+    for start, lived in lives:
+        seconds = size(lived)
+        if not isinstance(size(start), str) or not isinstance(seconds, float):
+            return False
+        if datetime.fromisoformat(str(start).replace("Z", "+00:00")) + timedelta(seconds=seconds) > at:
+            return False
+    return True
 
 
 def _start(value: Cell) -> str:

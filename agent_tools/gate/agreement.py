@@ -37,7 +37,7 @@ _MORE = (
     r"|grown|growing|increas\w+|climb\w*|jump\w*|(?:went|goes|going|gone|came) (?:on )?up)"
 )
 _LESS = (
-    r"(?:less|fewer|smaller|lower|shorter|earlier|cooler|colder|below|under|before|fell|falls?|fallen|falling|dropp?\w*|decreas\w+"
+    r"(?:less|fewer|smaller|lower|shorter|earlier|cooler|colder|below|under(?! an? (?:time |memory |wall-?clock )?limit of\b)|before|fell|falls?|fallen|falling|dropp?\w*|decreas\w+"
     r"|down(?= from\b)|declin\w+|sank|shr[aiu]nk\w*|(?:went|goes|going|gone|came) (?:on )?down)"
 )
 _SLOW, _FAST = r"(?:slower|worse)", r"(?:faster|quicker)"

@@ -38,6 +38,8 @@ _UNSURE = lazy.compile(
 )
 _STATE = lazy.compile(r"[a-z]+")
 _TROUBLE = lazy.compile(r"(?i)\bin trouble\b")
+_SLOW = lazy.compile(r"(?i)^\W*(?:that (?:is|was) )?(?:listed|named|found)(?: (?:as|to be) slow)?\W*$")
+"""All that a list of slow nodes says of each."""
 _HALF = 0.5
 
 
@@ -83,7 +85,10 @@ def _meets(row: int, cell: CellValue, cells: Sequence[CellValue], said: str, evi
         return all(evidence.value(c.column, row) == c.value for c in told) and all(
             means(w, evidence.value("state", row)) for w in words
         )
-    return bool(_TROUBLE.search(said)) and evidence.query == "nodes_in_trouble"
+    return bool(_SLOW.match(said) if evidence.query == "slow_nodes" else _TROUBLE.search(said)) and evidence.query in (
+        "nodes_in_trouble",
+        "slow_nodes",
+    )
 
 
 def _has_state(evidence: Evidence) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.facts.pending import reason
@@ -68,9 +69,18 @@ _TOLD = lazy.compile(
     r"(?i)\b(?:the|its) (?:exception|error)(?:['’]s)? (?:root )?cause (?:is|was|being) \"?\[\[[^\]]*\.cause_name\]\]"
     r"|\bthe (?:root )?cause of (?:the|this|that) (?:exception|error)(?: \"?\[\[[^\]]*\.name\]\]\"?)? (?:is|was) \"?\[\[[^\]]*\.cause_name\]\]"
     r"|\bthe reason (?:that (?:is|was) )?(?:given|noted|recorded|stated|set|entered) for (?:the )?(?:node|state of (?:the )?node) \[\[[^\]]*\.node\]\] (?:is|was) \"?\[\[[^\]]*\.reason\]\]"
-    r"|\b(?:node|host) \[\[[^\]]*\.node\]\] (?:was|is|had been) (?:(?:the|only|one) )*(?:in trouble|down|drained|draining),? with the reason \"?\[\[[^\]]*\.reason\]\]"
+    r"|\b(?:node|host) \[\[[^\]]*\.node\]\] (?:was|is|had been|went) (?:(?:the|only|one) )*(?:in trouble|down|drained|draining)(?: (?:at|since|from) \[\[[^\]]*_ts\]\])?,? (?:with|for) the reason \"?\[\[[^\]]*\.reason\]\]"
 )
 """What Python chained an exception to, and what somebody wrote down about a node: told as what the columns are."""
+_THEREUPON = lazy.compile(
+    r"(?i)\*\W+(?:(?:and|which|that|then|so|thereby) )+(?:had |has )?(?:ended|stopped|killed|broke|crashed|took|brought|cost|interrupted|failed|lost) "
+)
+"""Behind what is told of a node: that it did something to another."""
+_ENDED_AS = lazy.compile(
+    r"(?i)\b(?:so |and |then )*slurm (?:then )?(?:ended|closed|stopped|marked|recorded) (?:the|this) (?:job|run|attempt) as (?=\[\[(?P<ref>[^\]]*\.state)\]\])"
+)
+"""How accounting records an end that is Slurm's own doing, by the state."""
+_BY_SLURM = frozenset({"NODE_FAIL", "TIMEOUT", "PREEMPTED", "REQUEUED", "CANCELLED", "DEADLINE"})
 _CAUSE_OF = lazy.compile(
     r"(?i)(?:\b(?:exception|error)(?:['’]s)? (?:root )?cause|\bcause of (?:the|this|that) (?:exception|error)(?: \"?\[\[[^\]]*\]\]\"?)?)"
     r" (?:is|was|being) \"?\[\[[^\]]*\.(?!cause_)\w+\]\]"
@@ -85,7 +95,9 @@ _ENDS_JOB = lazy.compile(
     r" (?:down |out )?(?:(?:the|this|that|its|whole|entire) )*(?:job|run|training|attempt)\b"
 )
 """One that ended more than a process: who sent a signal to one, often as the job was over already, is not who ended the job."""
-_TELLER = lazy.compile(r"(?i)\bslurm (?=(?:gives|gave|names|named|says|said|lists|reports|reported)\b)")
+_TELLER = lazy.compile(
+    r"(?i)\bslurm (?=(?:gives|gave|names|named|says|said|lists|reports|reported|shows|showed|records|recorded)\b)"
+)
 """Who tells of it, and no thing that did it."""
 _THINGS = lazy.compile(
     r"(?i)\b(?:network\w*|fabric|infiniband|ethernet|switch|nvlink|pcie|cables?|links?|storage|disks?|file ?systems?|lustre|nfs|quotas?|memory"
@@ -132,9 +144,19 @@ class Stand:
         if _CAUSE_OF.search(text):
             return True
         if (told := _TOLD.search(text)) and self._of_one_row(told[0]):
-            text = _TOLD.sub(" ", text)
+            text = _TOLD.sub("*", text)
+            if _THEREUPON.search(own_words(text)):
+                return True
         text = without(text, unkilled(text, self.ledger))
+        text = _ENDED_AS.sub(self._recorded, text)
         return states_cause(self._undated(text)) and not self._states(text)
+
+    def _recorded(self, m: re.Match[str]) -> str:
+        """What is left of `Slurm ended the job as *`: nothing, where that state is one in which Slurm itself ends a job."""
+        with suppress(BadReference):
+            if resolve(m["ref"], self.ledger).value in _BY_SLURM:
+                return " "
+        return m[0]
 
     def _of_one_row(self, text: str) -> bool:
         """Whether all that a piece of a text cites is of one row."""

@@ -48,9 +48,15 @@ _THAN = lazy.compile(
 )
 
 
+_EACH_ON = lazy.compile(
+    rf"(?i)^\W*(?P<n>{_NUMBERS}) jobs (?:(?:ran|were running|were placed) on|had|held|used) (?P<m>{_NUMBERS}) (?P<of>nodes?|gpus?)(?P<each> each)?(?::|,| [(–—]) ?(?:jobs? )?(?={HOLE})"
+)
+
+
 def counted(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """Where a clause counts jobs by how they ended, or sets two such counts against each other, as the rows of the answer have it."""
     yield from _listed(clause, ledger)
+    yield from _each_on(clause, ledger)
     yield from set_against(clause, ledger)
 
 
@@ -77,6 +83,23 @@ def _listed(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
         return
     yield m.span("n")
     yield from (m.span(g) for g in ("only", "when", "same", "v") if m.groupdict().get(g))
+
+
+def _each_on(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`three jobs ran on two nodes each: *, * and *`: no other job's row has so many, and each of theirs has."""
+    m = _EACH_ON.match(clause.own)
+    group = next((g for g in clause.groups if m and g.start == m.end()), None)
+    if m is None or group is None or group.column != "job_id" or not _rest(clause, group):
+        return
+    evidence = ledger.get(group.cells[0].id)
+    column = "node_count" if m["of"].lower().startswith("node") else "gpus"
+    if not whole(evidence, ledger) or column not in {c.name for c in evidence.columns}:
+        return
+    rows, many = range(len(evidence.rows)), NUMBER_WORDS[m["m"].lower()]
+    met = {str(evidence.value("job_id", r)) for r in rows if evidence.value(column, r) == many}
+    named = {str(c.value) for c in group.cells}
+    if met == named and len(named) == len(group.cells) == NUMBER_WORDS[m["n"].lower()]:
+        yield from (m.span(g) for g in ("n", "m", "each") if m[g])
 
 
 def _rest(clause: Clause, group: Group) -> bool:

@@ -37,6 +37,7 @@ _ALSO: dict[str, str] = {
     "n": "times often",
     "share": "part",
     "seconds": "time",
+    "timeout": "gave waited waiting",
 }
 """What parts of columns' names are told by besides, beside a figure only."""
 _TAKES = "took takes taking slow slower slowest fast faster fastest quicker quickest"
@@ -46,6 +47,10 @@ _NO_TAKING = frozenset({"before", "after", "quiet", "wait", "waited", "limit", "
 _AHEAD = lazy.compile(r"(?i)\b(?:for|in|after|within) $")
 """Ahead of how long a life was."""
 _ON = lazy.compile(r"(?i)\b(?:on|over|across|from) $")
+_IT = lazy.compile(
+    r"(?i)\W*(?:otherwise|before|then|later|there|elsewhere|earlier)?,? ?(?:it|they) (?:was|were|had|has|is|are|stood)\b"
+)
+"""A clause about what the one before it names."""
 _LINKED = lazy.compile(
     r"(?i)[\s(]*(?:(?:out )?of|against|versus|vs\.?|compared (?:to|with)|to|and|or|,|only)[\s(]*(?:the |its |their |all |only |just )?"
 )
@@ -57,8 +62,11 @@ _OWNER = lazy.compile(r"^(?:value|first_value|last_value|rise|n|count|cnt|total)
 def unnamed(text: str, ledger: Ledger) -> str:
     """Why a figure of a text is told as nothing, in words that say what to do; "" where each is named."""
     told: set[str] = set()
+    before: list[str] = []
     for clause in clauses(text, ledger):
-        words = [w for w in re.findall(r"[^\W\d_]+", clause.own.replace(HOLE, " ").lower()) if stem(w) not in _GRAMMAR]
+        own = [w for w in re.findall(r"[^\W\d_]+", clause.own.replace(HOLE, " ").lower()) if stem(w) not in _GRAMMAR]
+        words = [*own, *before] if _IT.match(clause.own) else own
+        before = own
         named = [_named(g, words, clause, ledger) or g.column in told for g in clause.groups]
         for i, group in enumerate(clause.groups):
             if not named[i] and not _beside_named(i, clause, named):

@@ -21,7 +21,9 @@ from agent_tools.references import HOLE, marks, masked
 from store import lazy
 from store.catalog import catalog
 
-_NONE = lazy.compile(rf"(?i)\bno (?P<what>[^{HOLE},.;:()]+)")
+_NONE = lazy.compile(
+    rf"(?i)\b(?:no|neither (?:an?|any)|nor (?:was|were|is|are|did|has|had) (?:an?|any)) (?P<what>[^{HOLE},.;:()]+)"
+)
 _COUNT = lazy.compile(rf"(?i){HOLE} (?P<what>[^{HOLE},.;:()]+)")
 _OTHER_DENIAL = lazy.compile(r"(?i)\b(?:not|never|none|nor|neither|nothing|nobody|without|\w+n['’]t)\b")
 _ANYWHERE = lazy.compile(r"(?i)\bany (?:nodes?|gpus?|jobs?|machines?|hosts?)\b")
@@ -57,7 +59,8 @@ def _none_of(own: str, empty: CellValue, cells: Sequence[CellValue], ledger: Led
     denied = list(_NONE.finditer(own))
     counted = None if denied or len(cells) > 1 else _COUNT.search(own)
     denied = [counted] if counted else denied
-    if len(denied) != 1 or _OTHER_DENIAL.search(own) or _ANYWHERE.search(own):
+    others = [m for m in _OTHER_DENIAL.finditer(own) if not any(d.start() == m.start() for d in denied)]
+    if len(denied) != 1 or others or _ANYWHERE.search(own):
         return False
     evidence = ledger.get(empty.id)
     info = catalog().get(evidence.query)

@@ -24,7 +24,7 @@ _UNLIKE = lazy.compile(
 )
 _SHARE = lazy.compile(
     r"(?i)(?:^\W*|[,;:] (?:and |but )?)(?P<w>most|few|a minority)(?: of)?(?: the| its| these)? (?:[a-z]+ )?[a-z]+s\b"
-    r"|\b(?P<of>most) of (?:the|its|their|all|them|these|those)\b"
+    r"|\b(?<!the )(?P<of>most) of (?:the|its|their|all|them|these|those)\b"
 )
 """A part of many, or of a whole; `most ranks`, not `the most ranks`."""
 _OF = lazy.compile(r"(?i)\s*(?:out )?of (?:the )?")

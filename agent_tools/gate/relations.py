@@ -25,7 +25,7 @@ from store.result import Cell
 _NOUN = r"jobs?|runs?|attempts?|ranks?|nodes?|hosts?|machines?|gpus?|cards?|users?|process(?:es)?|pids?|tasks?"
 _BESIDE = lazy.compile(
     r"(?i)(?:\b(?:and|or|nor|but|while|whereas|than|then|before|after|followed(?: by)?|preceded(?: by)?|until|versus|vs|unlike|like|besides?|not)\b|\bsame\b.*\bas\b"
-    r"|\bas [a-z]+ as\b|[/&])[^a-z]*(?:(?:of|on|in|at|for|with|to|by) )?|[,;:(–—]\W*"
+    r"|\bas (?:(?:many|much|long|often|far) )?(?:[a-z]+ ){0,3}as\b|[/&])[^a-z]*(?:(?:of|on|in|at|for|with|to|by) )?|[,;:(–—]\W*"
 )
 """What sets one beside another of its kind; after it stands nothing but its name, or what it has to do with itself."""
 _NAMED = lazy.compile(

@@ -58,6 +58,8 @@ _ONE_OF = lazy.compile(
     r"(?i)(?:[,;]|\b(?:and|but|while)) (?:the |this )?(?:job|run|node|user) $|\bat the [a-z]+ report (?:was |is )?$"
 )
 _COPULA = frozenset({"of", "is", "was", "were", "number", "the", "a"})
+_USERS = (["job"], ["run"], ["attempt"], ["it"], ["It"], ["had"], ["has"])
+"""Ahead of `used` where it is what one did."""
 _LABEL_BEHIND = lazy.compile(r" ((?:[A-Za-z]+ ){0,2}[A-Za-z]+)")
 _COUNTED = lazy.compile(
     r"(?i) (?:[a-z-]+ )?(?:ranks|process(?:es)|tasks|gpus|cards|devices|nodes|hosts|machines|users)\b"
@@ -259,6 +261,8 @@ def _other_name(text: str, mark: Mark, cell: CellValue, grounds: Grounds) -> str
         before = []  # "GPU [[...]] used [[...]]"
     if done_to(cell, text[: mark.start], text[mark.end :]):
         before = []  # "restarted the job [[...]] times"
+    if before[-2:] in (["had", "run"], ["has", "run"]) or (before[-1:] == ["used"] and before[-2:-1] in _USERS):
+        before = []  # "had run * of its *", "the job used * of its *": a verb, and no name of a measure
     if before and _ONE_OF.search(text[: mark.start]):
         before = []  # "the run took [[...]], the job [[...]]": of whom it is, and no count of them
     after = behind[1].split() if behind else []

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, held
 from agent_tools.gate.grounds import NUMBER_WORDS
+from agent_tools.gate.order import order
 from agent_tools.gate.scope import held_by_job, whole
 from agent_tools.references import HOLE
 from store import lazy
@@ -35,6 +36,12 @@ _UNSURE = lazy.compile(
 _DIED = lazy.compile(
     rf"(?i)\b(?:rank|process|pid|task) (?P<a>{HOLE}+) (?:had )?(?P<w>died) (?:of|from|by|with) (?:(?:the )?signal )?(?P<b>{HOLE}+)"
 )
+_ONLY_GOT = lazy.compile(
+    rf"(?i)\branks? (?P<a>{HOLE}+) (?:(?:was|were) )?(?P<w>only|merely) (?:(?:got|received|saw)|(?:ended|stopped|terminated) (?:with|by)) (?:signal )?(?P<b>{HOLE}+)"
+)
+_LATER = lazy.compile(
+    rf"(?i)\b(?:ended|died|stopped|terminated|killed|got {HOLE}+|failed)(?: only)? (?P<w>later|afterwards)\b(?=\W*$|,? (?:at|by|with|on) {HOLE})"
+)
 _SIGNALS = ("signal", "signal_name", "exit_signal")
 _TWO = 2
 
@@ -54,6 +61,8 @@ def several(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> Iterato
         yield m.span("w")
     yield from _others(clause, before, ledger)
     yield from _died(clause, ledger)
+    yield from _later(clause, before, ledger)
+    yield from _only_got(clause, ledger)
 
 
 def _died(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
@@ -70,6 +79,37 @@ def _died(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
             and held(ledger, a, "ranks") in (None, 1)
         ):
             yield m.span("w")
+
+
+def _only_got(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`ranks * only got *`: none of those that the row lists is in another row of the answer."""
+    for m in _ONLY_GOT.finditer(clause.own):
+        a, b = (next((g for g in clause.groups if g.start == m.start(w)), None) for w in ("a", "b"))
+        if a is None or b is None or len(a.cells) != 1 or len(b.cells) != 1 or a.column not in ("all_ranks", "rank"):
+            continue
+        cell, other = a.cells[0], b.cells[0]
+        evidence = ledger.get(cell.id)
+        own = _listed(cell, ledger)
+        if (cell.id, cell.row) != (other.id, other.row) or other.column not in _SIGNALS or not own:
+            continue
+        rest = [_listed(evidence.cell("all_ranks", r), ledger) for r in range(len(evidence.rows)) if r != cell.row]
+        if whole(evidence, ledger) and not any(of is None or of & own for of in rest):
+            yield m.span("w")
+
+
+def _later(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`the other * ranks were ended later, at *`: every other row of the answer came before theirs, by its time."""
+    cells = [c for g in clause.groups for c in g.cells]
+    if len({(c.id, c.row) for c in cells}) != 1 or not any(_others(clause, before, ledger)):
+        return
+    evidence = ledger.get(cells[0].id)
+    rest = [r for r in range(len(evidence.rows)) if r != cells[0].row]
+    known = {"signal_ts", "end_ts"} & {c.name for c in evidence.columns}
+    name = evidence.columns[0].name
+    own = evidence.cell(name, cells[0].row)
+    signs = [order(evidence.cell(name, r), own, ledger, ends=True) for r in rest]
+    if rest and known and whole(evidence, ledger) and all(s == -1 for s in signs):
+        yield from (m.span("w") for m in _LATER.finditer(clause.own))
 
 
 def _others(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> Iterator[tuple[int, int]]:

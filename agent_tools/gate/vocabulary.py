@@ -51,6 +51,7 @@ def means(word: str, state: object) -> bool:
 
 ALSO_SAID: dict[str, str] = {
     "saved": "written wrote",
+    "saving": "written wrote",
     "resumed": "resumption",
     "preempted": "preemption evicted eviction",
     "requeued": "requeue",
@@ -103,8 +104,10 @@ COLUMN_WORDS: dict[str, str] = {
     "hours": "cost",
     "minutes": "lasted lasting",
     "lines": "long",
-    "frame": "code script",
+    "frame": "code script call",
     "late": "lately",
+    "last_gib": "held",
+    "held_job": "back",
     "all_gpus": "cluster",
     "all_free": "cluster",
     "end_message": "program",

@@ -16,9 +16,9 @@
 -- COLUMN times_peers: its SM activity over the others' median
 -- COLUMN all_engine_median [ratio]: median engine activity of all GPUs
 -- COLUMN all_sm_median [ratio]: median SM activity of all GPUs
--- COLUMN all_engine_min [ratio]: lowest engine activity of all GPUs
--- COLUMN all_sm_min [ratio]: lowest SM activity of all GPUs
--- COLUMN all_sm_max [ratio]: highest SM activity of all GPUs
+-- COLUMN all_engine_min [ratio]: lowest mean engine activity of all GPUs
+-- COLUMN all_sm_min [ratio]: lowest mean SM activity of all GPUs
+-- COLUMN all_sm_max [ratio]: highest mean SM activity of all GPUs
 -- COLUMN spinning: GPUs that spun in the last ten minutes: engine activity above 0.9, SM activity below 0.12 (below 0.2 where that is no half of the GPU's own mean)
 -- COLUMN spin_engine [ratio]: their median engine activity in the last ten minutes
 -- COLUMN spin_sm [ratio]: their median SM activity in the last ten minutes
