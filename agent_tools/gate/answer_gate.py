@@ -14,10 +14,10 @@ from typing import get_args
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.gate.backing import Backing
-from agent_tools.gate.causes import Stand
+from agent_tools.gate.causes import Stand, cause_word
 from agent_tools.gate.grounds import Grounds
 from agent_tools.gate.owners import of_other_than
-from agent_tools.gate.refusal import beyond, remedy
+from agent_tools.gate.refusal import beyond, described, remedy
 from agent_tools.gate.repeats import flat, repeated
 from agent_tools.gate.sentences import Checked, Kind, check
 from agent_tools.gate.uncited import Uncited
@@ -107,7 +107,7 @@ def check_answer(
             )
         elif stand.causal(text):
             problems.append(
-                f"{place} states a cause that nothing it cites states: open the job and cite its assessment, cite a stored "
+                f"{place} states a cause that nothing it cites states, by {cause_word(text)!r}: open the job and cite its assessment, cite a stored "
                 "verdict, or move the sentence to implies as a hypothesis"
             )
     if not ours:
@@ -119,7 +119,7 @@ def check_answer(
     further: list[str] = []
     if not ours:
         if not grounds.verbatim(answer.short) and cited([short]) and (words := backing.unbacked(short)):
-            problems.append(f"short {remedy(words)}, or say it in hypotheses")
+            problems.append(f"short {remedy(words, described(short, ledger))}, or say it in hypotheses")
         further = [
             beyond(f"shows[{i}]", words)
             for i, c in enumerate(shows)

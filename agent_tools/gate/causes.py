@@ -114,6 +114,13 @@ def states_cause(text: str) -> bool:
     return bool(_CAUSAL.search(words) or _ACTS.search(words))
 
 
+def cause_word(text: str) -> str:
+    """The word by which a text says why something happened; "" where it does not."""
+    words = without_falls(own_words(text))
+    found = _CAUSAL.search(words) or _ACTS.search(words)
+    return found[0].strip("* ,()[]") if found else ""
+
+
 def things(text: str) -> list[str]:
     """What a text names that causes are looked for in."""
     return [m[0].lower() for m in _THINGS.finditer(own_words(text))]

@@ -16,10 +16,10 @@ from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.gate import accord
 from agent_tools.gate.backing import Backing
-from agent_tools.gate.causes import Stand
+from agent_tools.gate.causes import Stand, cause_word
 from agent_tools.gate.grounds import Grounds, draft_texts
 from agent_tools.gate.owners import of_other_than
-from agent_tools.gate.refusal import beyond, remedy
+from agent_tools.gate.refusal import beyond, described, remedy
 from agent_tools.gate.sentences import Checked, Kind, check
 from agent_tools.gate.uncited import Uncited
 from agent_tools.references import BadReference, Span, cited, plain, render_text, resolve
@@ -154,7 +154,7 @@ def _backed(
             update["headline"] = theirs.headline
             guesses.insert(0, Claim(text=draft.headline))
         else:
-            problems.append(f"headline {remedy(words)}")
+            problems.append(f"headline {remedy(words, described(draft.headline, grounds.ledger))}")
     implied = [
         _guess(c) if (stand.causal(c.text) and not grounds.verbatim(c.text)) or more(c.text) else c
         for c in draft.implies
@@ -300,7 +300,7 @@ def _causal(draft: Draft, stand: Stand, grounds: Grounds) -> list[str]:
     places += [(f"ruled_out[{i}]", r.text) for i, r in enumerate(draft.ruled_out)]
     places += [(f"timeline[{i}]", text) for i, m in enumerate(draft.timeline) for text in (m.ts, m.text)]
     return [
-        f"{place} states a cause that nothing it cites states: cite the assessment that does, say what was seen, or make it a "
+        f"{place} states a cause that nothing it cites states, by {cause_word(text)!r}: cite the assessment that does, say what was seen, or make it a "
         "hypothesis under implies"
         for place, text in places
         if not grounds.verbatim(text) and stand.causal(check(text, grounds).text)

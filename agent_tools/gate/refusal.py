@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal
 
+from agent_tools.evidence import FOUND, Ledger
+from agent_tools.gate.clauses import SUBJECTS
 from agent_tools.gate.vocabulary import COMPARING, DENYING, SUPERLATIVE, word_set
 from agent_tools.gate.words import listed
+from agent_tools.references import BadReference, cited, resolve
 
 Written = Literal["verdict", "answer"]
 _BECOME: dict[Written, str] = {
@@ -31,6 +35,8 @@ _HELP: tuple[tuple[frozenset[str], str], ...] = (
     ),
 )
 """Kinds of words, and with which cells beside them they pass."""
+_FEW, _SHORT = 4, 60
+"""Columns that a refusal describes, and how much of each description."""
 
 
 def helped(words: Sequence[str]) -> str:
@@ -41,10 +47,23 @@ def helped(words: Sequence[str]) -> str:
     )
 
 
-def remedy(words: Sequence[str]) -> str:
-    """What is wrong with a sentence of such words, and what helps."""
+def described(text: str, ledger: Ledger) -> list[str]:
+    """The first few columns that a text cites, each with what it says of itself; what only names whose a row is, is left out."""
+    told: dict[str, str] = {}
+    for ref in cited([text]):
+        with suppress(BadReference):
+            cell = resolve(ref, ledger)
+            if cell.column not in SUBJECTS and cell.column != FOUND:
+                told[cell.column] = cell.doc
+    return [f"{name}: {doc[:_SHORT]}" if doc else name for name, doc in list(told.items())[:_FEW]]
+
+
+def remedy(words: Sequence[str], columns: Sequence[str] = ()) -> str:
+    """What is wrong with a sentence of such words, and what helps; `columns` are those that it cites, as they are described."""
     more = f" ({how})" if (how := helped(words)) else ""
-    return f"says {listed(words)}, which nothing that it cites says{more}: say what the cells show, cite the row that says it"
+    strange = [w for w in words if not any(w.lower() in kind for kind, _ in _HELP)]
+    own = f" ({'; '.join(columns)}) without these words, or" if columns and strange else ","
+    return f"says {listed(words)}, which nothing that it cites says{more}: say what the cells show{own} cite the row that says it"
 
 
 def beyond(place: str, words: Sequence[str]) -> str:

@@ -39,7 +39,7 @@ def test_each_kind_of_word_is_told_with_what_it_passes(held: Ledger, text: str, 
 def test_a_word_of_no_kind_is_told_as_it_was(held: Ledger) -> None:
     (problem,) = check_answer(Answer(short="The job ended as [[E2.state]] of sorrow."), held, []).problems
     assert problem == (
-        "short says 'sorrow', which nothing that it cites says: say what the cells show, cite the row that says it, or say it in hypotheses"
+        "short says 'sorrow', which nothing that it cites says: say what the cells show (state) without these words, or cite the row that says it, or say it in hypotheses"
     )
 
 
@@ -57,3 +57,10 @@ def test_the_help_stands_by_each_sentence_that_says_more(held: Ledger) -> None:
     assert report.ok
     assert f"- shows[0] says 'nobody', 'cancelled' ({helped(['nobody'])})" in refusal("answer", [], report.beyond)
     assert helped(["sorrow"]) == ""
+
+
+def test_a_cause_is_refused_by_the_word_that_makes_it_one(held: Ledger) -> None:
+    problem = check_answer(
+        Answer(short="The job ended as [[E2.state]] because of its [[E2.gpus]] gpus."), held, []
+    ).problems[0]
+    assert problem.startswith("short states a cause that nothing it cites states, by 'because'")
