@@ -83,7 +83,7 @@ _ENDED_AS = lazy.compile(
 _BY_SLURM = frozenset({"NODE_FAIL", "TIMEOUT", "PREEMPTED", "REQUEUED", "CANCELLED", "DEADLINE"})
 _CAUSE_OF = lazy.compile(
     r"(?i)(?:\b(?:exception|error)(?:['’]s)? (?:root )?cause|\bcause of (?:the|this|that) (?:exception|error)(?: \"?\[\[[^\]]*\]\]\"?)?)"
-    r" (?:is|was|being) \"?\[\[[^\]]*\.(?!cause_)\w+\]\]"
+    r" (?:is|was|being) \"?\[\[[^\]]*\.(?!cause_)\w+\]\]|\b(?:cause of|reason for) \"?\[\[[^\]]*\.cause_\w+\]\]"
 )
 """Another cell told as what Python chained an exception to."""
 _NO_REASON = lazy.compile(r"(?i)\bexplain|\bcause\b")

@@ -72,6 +72,10 @@ _SPANS = tuple(
     (lazy.compile(verb), lazy.compile(columns))
     for verb, columns in (
         (
+            r"(?i)\b(?:rendezvous|collective|connections?|sockets?|store|barrier|handshake|all-?reduce)\b[^,;:.]{0,24}\btimed out (?:after|at|within)\s*$",
+            r"elapsed|lived|wait|quiet",
+        ),
+        (
             r"(?i)\b(?:ran|runs?|took|takes|lasted|ended|finished|stopped|failed) (?:for|after|within|in )?\s*$",
             r"limit|wait|quiet|needed|watched",
         ),

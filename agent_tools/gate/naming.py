@@ -37,7 +37,7 @@ _ALSO: dict[str, str] = {
     "n": "times often",
     "share": "part",
     "seconds": "time",
-    "timeout": "gave waited waiting",
+    "timeout": "gave waited waiting timed",
 }
 """What parts of columns' names are told by besides, beside a figure only."""
 _TAKES = "took takes taking slow slower slowest fast faster fastest quicker quickest"

@@ -22,6 +22,8 @@ SAID = [
     ("The job ran into its time limit after <meet.rendezvous_events.timeout_s>.", "The limit that was hit was <meet.rendezvous_events.timeout_s>."),
     ("The job hit its time limit of <meet.job_overview.time_limit_min>.", "The job ran into its time limit of <wall.job_overview.time_limit_min>."),
     ("The job was stopped by its time limit of <kill.job_overview.time_limit_min>.", "The job had a time limit of <kill.job_overview.time_limit_min>."),
+    ("The rendezvous timed out after <meet.job_overview.elapsed_s> on <meet.rendezvous_events.ranks> ranks.", "The rendezvous timed out after <meet.rendezvous_events.timeout_s> on <meet.rendezvous_events.ranks> ranks."),
+    ("The root cause of <meet.exceptions.cause_name> is <meet.exceptions.name>.", "The root cause of <meet.exceptions.name> is <meet.exceptions.cause_name>."),
     ("User <kill.job_overview.user> had lowered the loss to <kill.train_summary.last_loss>.", "User <kill.job_overview.user> submitted the job at <kill.job_overview.submit_ts>."),
     ("User <disk.job_overview.user> filled the device.", "The job of user <disk.job_overview.user> ended as <disk.job_overview.state>."),
     ("User <kill.job_overview.user> sent the signal <kill.fatal_signals.signal_name>.", "Job <find_jobs.job_id> of <find_jobs.user> ended on <find_jobs.node_list> after <find_jobs.elapsed_s>."),
