@@ -47,6 +47,7 @@ HARMLESS: dict[str, re.Pattern[str]] = {
     "under": lazy.compile(
         r"(?i)^(?!.*\b(?:stay|kept|keep|remain|well|far|below|safe|just)\w* under\b).*\bunder an? (?:time |memory |wall-?clock )?limit of \*"
     ),
+    "dates": lazy.compile(r"(?i)\bdates from \*"),
     "gone": lazy.compile(r"(?i)\b(?:had|has|have) gone \*"),
     "frequent": lazy.compile(r"(?i)\b(?:most|least) frequent\b"),
     "rerun": lazy.compile(r"(?!)"),

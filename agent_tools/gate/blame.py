@@ -16,8 +16,12 @@ _BROKEN = lazy.compile(r"(?i)\b(?:faulty|defective|broken|dying|damaged|dead)\b"
 _HARDWARE = lazy.compile(
     r"(?i)\b(?:hardware|faulty|defective|broken|bad|failing|dying|damaged|dead|unhealthy)\b[^.;]{0,40}"
     r"\b(?:gpus?|cards?|nodes?|hosts?|memory|hbm|links?|cables?|nvlink|switch(?:es)?|boards?|devices?|machines?|fault|failure|problem|error)\b"
-    r"|\b(?:gpus?|cards?|nodes?|links?|hbm|boards?)\b[^.;]{0,20}\b(?:(?:is|are|was|were|went) (?:bad|broken|faulty|defective|dead|dying|damaged|unhealthy)|failed|died|malfunction\w*)\b"
+    r"|\b(?:gpus?|cards?|nodes?|links?|hbm|boards?)\b[^.;]{0,20}\b(?:(?:is|are|was|were|went) (?:bad|broken|faulty|defective|dead|dying|damaged|unhealthy)|failed(?! to allocate\b)|died|malfunction\w*)\b"
 )
+_JOB_ON = lazy.compile(
+    r"(?i)\b((?:jobs?|runs?|attempts?)\b(?: \*| [a-z]+){0,2}) (?:ran )?on (?:this|the same|that|its) (?:node|host|machine|gpu|card)\b"
+)
+"""A job by where it was: that it failed says nothing of the place."""
 _NOUN = lazy.compile(r"[a-z]+")
 _OF: tuple[tuple[str, frozenset[str]], ...] = (
     (r"nodes?|hosts?|machines?", frozenset({"F1"})),
@@ -39,7 +43,7 @@ _COMMAND = lazy.compile(
 
 def blames_hardware(text: str) -> bool:
     """Does the text say that a piece of hardware is at fault (and does not deny it)?"""
-    words = own_words(text)
+    words = _JOB_ON.sub(r"\1", own_words(text))
     return bool(_HARDWARE.search(words)) and (not _DENIED.search(words.strip()) or bool(_TURNED.search(words)))
 
 

@@ -24,10 +24,8 @@ _MEASURE = (
     r"(?:loss(?:es)?|norm|rate|gradient|temperature|clocks?|power|throughput|speed|pace|usage|activity|memory|utili[sz]ation|perplexity|accuracy"
     r"|share)"
 )
-_DOWN = (
-    r"(?:fell|fallen|falls|falling|dropped|drops|declined|decreased|sank|sunk|went down|gone down|came down|come down)"
-)
-_UP = r"(?:rose|risen|rises|rising|climbed|climbs|grew|grown|increased|went up|gone up|jumped)"
+_DOWN = r"(?:(?:was|is|had been) down|fell|fallen|falls|falling|dropped|drops|declined|decreased|sank|sunk|went down|gone down|came down|come down)"
+_UP = r"(?:(?:was|is|had been) up|rose|risen|rises|rising|climbed|climbs|grew|grown|increased|went up|gone up|jumped)"
 _GOES = lazy.compile(
     rf"(?i)\b{_MEASURE}\b[^,;:.{HOLE}]{{0,40}}?\b(?P<w>(?P<down>{_DOWN})|{_UP}) (?:as low as |as high as |back |up |down )?(?:to )(?:only |just |about )?(?={HOLE})"
 )

@@ -37,6 +37,9 @@ _OF: dict[str, tuple[tuple[str, ...], str]] = {
 _EVERY = lazy.compile(
     rf"(?i)\b(?P<w>each|every|both|all)(?: of)?(?: the| its| these)? (?:(?P<n>{HOLE}+) )?{_NOUN}(?!['’])"
 )
+_THEY_ALL = lazy.compile(
+    rf"(?i)\b(?P<noun>attempt|rank|node|gpu)s?\b[^{HOLE},;:]*[:,;] (?P<w>both|all|each)(?: of them)? (?=[a-z]+(?: [a-z]+){{0,3}} {HOLE})"
+)
 _EACH_TOO = lazy.compile(r"(?i),? (?P<w>each)(?=\W*$|[,;(]| (?:after|at|in|on|with|for|by)\b)")
 _NUMBERS = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n), key=len, reverse=True))
 _OTHERS = lazy.compile(
@@ -90,6 +93,7 @@ def extended(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> list[t
     return [
         *_every(clause, ledger),
         *_others(clause, before, ledger),
+        *_they_all(clause, ledger),
         *several(clause, before, ledger),
         *likened(clause, ledger),
         *_than_any(clause, ledger),
@@ -133,6 +137,20 @@ def _every(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     if each := _EACH_TOO.search(own, m.end()):
         yield each.span("w")
     yield from (same.span("w") for same in _SAME_NUMBER.finditer(own, m.end()))
+
+
+def _they_all(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`no attempt ...: both ended as *`: every row of the answer has what is cited, and both are two."""
+    m = _THEY_ALL.search(clause.own)
+    cells = [c for g in clause.groups for c in g.cells]
+    if m is None or len({c.id for c in cells}) != 1 or any(c.column in SUBJECTS or c.column == FOUND for c in cells):
+        return
+    columns, of_job = _OF[singular(m["noun"])]
+    evidence = ledger.get(cells[0].id)
+    rows = range(len(evidence.rows))
+    alike = all(evidence.value(c.column, r) == c.value for c in cells for r in rows)
+    if alike and _all_rows(evidence, columns, of_job, ledger) and (m["w"].lower() != "both" or len(rows) == _TWO):
+        yield m.span("w")
 
 
 def _others(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> Iterator[tuple[int, int]]:

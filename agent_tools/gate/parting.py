@@ -28,6 +28,7 @@ _SHARE = lazy.compile(
 )
 """A part of many, or of a whole; `most ranks`, not `the most ranks`."""
 _OF = lazy.compile(r"(?i)\s*(?:out )?of (?:the )?")
+_IDLE_MOST = lazy.compile(r"(?i)\b(?:idle|unused)\b[^,;:]{0,12}\bmost\b")
 _HALF = 0.5
 _NEAR = 0.1
 
@@ -49,7 +50,10 @@ def overstated(clause: Clause) -> str:
     word = (m["w"] or m["of"]).lower()
     parts = [c for g in clause.groups for c in g.cells if unit_of(c) == "ratio" and _figure(c)]
     if pair is None and len(parts) == 1:
-        so = (float(str(parts[0].value)) > _HALF) == (word == "most")
+        idle = bool(_IDLE_MOST.search(own)) and parts[0].column.startswith(
+            ("engine_", "sm_")
+        )  # how busy it was says how idle
+        so = (float(str(parts[0].value)) > _HALF) == ((word == "most") != idle)
         return "" if so else f"{word!r} is not what [[{parts[0].ref}]] shows"
     if pair is None or not all(isinstance(size(c.value), float) and _figure(c) for c in pair) or not pair[1].value:
         return f"{word!r} is a share: cite how many of how many, as [[E1.part]] of [[E1.whole]]"

@@ -24,7 +24,7 @@ _RANKS = r"(?:ranks|processes)\b(?!['’])"
 _ALL = lazy.compile(rf"(?i)^\W*(?P<w>both|all (?:of )?(?:the |its )?(?P<n>{_NUMBERS})) (?:of the )?{_RANKS}")
 _OTHERS = lazy.compile(
     rf"(?i)\b(?P<w>(?P<the>the )?(?:all )?(?:others?(?: (?P<n>{_NUMBERS}|{HOLE}+))?|(?P<m>{_NUMBERS}) others?|(?P<h>{HOLE}+) others?)) {_RANKS}"
-    r"|\b(?P<alone>the others)(?= (?:were|got|had|all)\b)"
+    rf"|\b(?P<alone>the (?:(?P<p>{_NUMBERS}) )?others)(?= (?:were|got|had|all)\b)"
 )
 _BOTH_TASKS = lazy.compile(
     r"(?i)^\W*(?P<w>both) tasks (?:of (?:the job|it) )?(?:exited|ended|failed|stopped|got|were|had)\b"
@@ -127,7 +127,7 @@ def _others(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> Iterato
             for c in (*ahead, *(c for b in before for g in b.groups for c in g.cells))
             if c.column == "rank"
         }
-        said = m["n"] or m["m"]
+        said = m["n"] or m["m"] or m["p"]
         if said and said[0] != HOLE[0] and NUMBER_WORDS[said.lower()] != many:
             continue
         every = m["the"] or m["alone"]

@@ -27,11 +27,12 @@ _ENDS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("cancelled", "canceled"), frozenset({"CANCELLED"})),
     "preempted": frozenset({"PREEMPTED"}),
     "requeued": frozenset({"REQUEUED"}),
+    **dict.fromkeys(("sent back", "sent back to the queue"), frozenset({"PREEMPTED", "REQUEUED"})),
 }
 _TIMES = {"once": 1, "twice": 2, "three times": 3, "four times": 4}
 _ORDINAL = lazy.compile(rf"(?i)\b(?P<n>{'|'.join(ORDINALS)}) attempt\b")
 _SENT = lazy.compile(
-    rf"(?i)\b(?:was|has been|had been|got) (?P<w>(?:only |just )?(?P<v>preempted|requeued|cancelled|canceled) (?P<n>{'|'.join(_TIMES)}))\b(?! (?:more|again)\b)"
+    rf"(?i)\b(?:was|has been|had been|got) (?P<w>(?:only |just )?(?P<v>preempted|requeued|cancelled|canceled|sent back(?: to the queue)?) (?P<n>{'|'.join(_TIMES)}))\b(?! (?:more|again)\b)"
 )
 _IN = lazy.compile(
     rf"(?i)\b(?P<w>(?P<v>{'|'.join(_ENDS)})(?: successfully)? (?:in|on|at|with) (?:its|the) (?P<n>{'|'.join(ORDINALS)}|last|final) (?:attempt|try|run))\b"
@@ -40,6 +41,10 @@ _WAITS = lazy.compile(rf"(?i)\b(?:(?:is|was|still) )*(?P<w>waits|waiting) (?:for
 _STARTED_AFTER = lazy.compile(
     rf"(?i)\bthe (?P<a>(?P<n>{'|'.join(ORDINALS)}|last) attempt) (?:was )?(?:started|began|begun) (?P<x>{HOLE}+) (?P<b>after the (?P<m>{'|'.join(ORDINALS)}|previous|earlier)(?: attempt| one)?(?: had| was)?(?: ended| over| been over))(?=\W*$|,)"
 )
+_AT_LIMIT = lazy.compile(
+    r"(?i)\bwhen (?:(?:the|its) (?:time )?(?P<w>limit (?:came|struck|was hit|was reached))|it (?P<v>(?:hit|reached) (?:the|its) (?:time )?limit))\b"
+)
+_ELSEWHERE = lazy.compile(rf"(?i)\bon (?P<w>another|a different|other|different) nodes?,? (?:nodes? )?(?={HOLE})")
 _DENIED = lazy.compile(
     r"(?i)\b(?:no|not|never|none|neither|nor|without|cannot|before|if|whether|nearly|almost)\b|n['’]t\b"
 )
@@ -53,7 +58,13 @@ def tried(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
     cells = [c for g in clause.groups for c in g.cells]
     if not cells or _DENIED.search(clause.own):
         return []
-    return [*_of_attempts(clause, ledger), *_waits(clause, ledger), *_started_after(clause, ledger)]
+    return [
+        *_of_attempts(clause, ledger),
+        *_waits(clause, ledger),
+        *_started_after(clause, ledger),
+        *_at_limit(clause, ledger),
+        *_elsewhere(clause, ledger),
+    ]
 
 
 def _of_attempts(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
@@ -125,6 +136,31 @@ def _by_times(job: str, times: list[str], ledger: Ledger) -> int | None:
                     lives[n] = str(row["start_ts"]), str(row["end_ts"])
     of = {next((n for n, (a, b) in lives.items() if a <= t <= b), None) for t in times}
     return next(iter(of)) if len(of) == 1 else None
+
+
+def _at_limit(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`when the limit was hit`, of a job whose every attempt timed out."""
+    jobs = {job_of(ledger, c) for g in clause.groups for c in g.cells}
+    states = states_of(next(iter(jobs)), ledger) if len(jobs) == 1 else {}
+    if states and set(states.values()) == {"TIMEOUT"}:
+        yield from (m.span("w" if m["w"] else "v") for m in _AT_LIMIT.finditer(clause.own))
+
+
+def _elsewhere(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`on another node, *`: of an attempt whose nodes none of those before it had."""
+    for m in _ELSEWHERE.finditer(clause.own):
+        cell = next((g.cells[0] for g in clause.groups if g.start == m.end() and len(g.cells) == 1), None)
+        if cell is None or cell.column != "node_list" or ledger.get(cell.id).query != "job_attempts":
+            continue
+        rows = ledger.get(cell.id).dicts()
+        before = [
+            str(r["node_list"])
+            for r in rows
+            if isinstance(n := r["attempt"], int) and n < (attempt_of(cell, ledger) or 0)
+        ]
+        nodes = {n for text in before for n in text.split(",")}
+        if before and not nodes & set(str(cell.value).split(",")):
+            yield m.span("w")
 
 
 def _started_after(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:

@@ -56,6 +56,7 @@ ALSO_SAID: dict[str, str] = {
     "preempted": "preemption evicted eviction",
     "requeued": "requeue",
     "kernel-oom": "killer",
+    "no_space": "disk full",
     "SIGTERM": "terminated",
     "SIGSEGV": "segmentation fault segfault",
 }

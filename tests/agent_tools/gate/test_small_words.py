@@ -38,6 +38,12 @@ SAID = [
     ("The shortest of <find_jobs:3.user>'s jobs was <find_jobs:3.job_id>.", "The shortest of <find_jobs:9.user>'s jobs was <find_jobs:9.job_id>."),
     ("The longest of <find_jobs:2.user>'s jobs was <find_jobs:3.job_id>.", "The longest of <find_jobs:2.user>'s jobs was <find_jobs:2.job_id>."),
     ("The data file was named in the submit line: \"<disk.job_overview.submit_line>\".", "The data file was named in the submit line: \"<data.job_overview.submit_line>\"."),
+    ("The loss had fallen from <kill.train_summary.first_loss> to <kill.train_summary.last_loss> when the limit was hit.", "The loss had fallen from <wall.train_summary.first_loss> to <wall.train_summary.last_loss> when the limit was hit."),
+    ("The loss was up to <disk.train_summary.last_loss> at step <disk.train_summary.last_step>.", "The loss was down to <disk.train_summary.last_loss> at step <disk.train_summary.last_step>."),
+    ("Neither attempt completed: both ended as <evict.job_attempts.state>.", "Neither attempt completed: both ended as <wall.job_attempts.state>."),
+    ("Rank <kill.fatal_signals:1.rank> got <kill.fatal_signals:1.signal_name>, and the two others were stopped with <kill.fatal_signals.signal_name>.", "Rank <kill.fatal_signals:1.rank> got <kill.fatal_signals:1.signal_name>, and the three others were stopped with <kill.fatal_signals.signal_name>."),
+    ("The disk was full: \"<kill.fatal_signals.message>\".", "The disk was full: \"<disk.other_events:1.message>\"."),
+    ("The node failed, and job <kill.similar_jobs:1.job_id> on this node failed too.", "Job <kill.similar_jobs:1.job_id> on the same node completed."),
     ("The data file was broken: \"<data.job_overview.submit_line>\".", "The submit line was \"<data.job_overview.submit_line>\"."),
 ]  # fmt: skip
 

@@ -28,6 +28,8 @@ SAID = [
     ("The first attempt completed on <again.job_attempts.node_list>; the second ended as <again.job_attempts.state>.", "The first attempt ended as <again.job_attempts.state> on <again.job_attempts.node_list>; the second completed on <again.job_attempts:1.node_list>."),
     ("The first attempt ended as <again.job_attempts.state> on <again.job_attempts.node_list>; the third completed on <again.job_attempts:1.node_list>.", "The first attempt ended as <again.job_attempts.state>."),
     ("The job waits for job <kill.job_overview.job_id> (<dep.job_overview.dependency>).", "Job <dep.job_overview.job_id> is <dep.job_overview.state>."),
+    ("The job was sent back to the queue twice, and its second attempt completed as <again.job_attempts:1.state>.", "The job was sent back to the queue once and completed on another node, <again.job_attempts:1.node_list>."),
+    ("The job was sent back to the queue once and completed on another node, <evict.job_attempts:1.node_list>.", "The job was sent back to the queue once and completed on node <evict.job_attempts:1.node_list>."),
 ]  # fmt: skip
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agent_tools.evidence import Ledger
+from agent_tools.families.base import Assessment
+from agent_tools.gate.answer_gate import check_answer
+from agent_tools.questions.answer import Answer
 from tests.agent_tools.gate.gatekit import passes, result
 from tests.agent_tools.gate.wordkit import Book, book, sides
 
@@ -69,6 +72,19 @@ def test_little_used_is_what_was_busy_for_less_than_a_third() -> None:
     assert passes(text, busy(0.12, 0.1), GOOD)
     assert not passes(text, busy(0.62, 0.1), GOOD)
     assert not passes(text.replace("little used", "unused"), busy(0.12, 0.1), GOOD)
+
+
+def test_idle_for_most_of_the_time_is_what_was_busy_for_less_than_half() -> None:
+    text = "GPU [[E1.gpu]] on [[E1.node]] was idle for most of the time, with an engine activity of [[E1.engine_mean]]."
+    told = "GPU [[E1.gpu]] of [[E1.node]] stood idle for most of the time: [[E1.engine_mean]]."
+    found = Assessment("D1", "confirmed", confidence=0.8, attribution="job", headline=told)
+
+    def so(said: str, mean: float) -> bool:
+        return check_answer(Answer(short=said), busy(mean, 0.1), [found]).ok
+
+    assert so(text, 0.12)
+    assert not so(text, 0.62)
+    assert not so(text.replace("idle", "busy"), 0.12)
 
 
 def test_nothing_was_done_towards_the_end_where_the_last_minutes_have_a_zero() -> None:
