@@ -128,7 +128,10 @@ def misordered(clause: Clause, ledger: Ledger) -> str:
     if len(said) == 1 and (m := said[0])["noun"] and _DURING.search(own[: m.start("n")]):
         ahead = [c for g in clause.groups if g.end <= m.start() for c in g.cells]
         rows = {(c.id, c.row) for c in ahead}
-        tells = len(rows) == 1 and isinstance(held(ledger, ahead[0], "attempt"), int)
+        named = (
+            all(c.column == "job_id" for c in ahead) and ORDINALS.get(m["n"].lower(), 1) > 1
+        )  # the job, by any of its rows
+        tells = not named and len(rows) == 1 and isinstance(held(ledger, ahead[0], "attempt"), int)
         if tells and m["n"].lower() != "last" and not _is(ahead[0], m["n"].lower(), True, ledger):
             return f"{m['n']!r} is not the attempt of [[{ahead[0].ref}]]: say of each attempt what its own row says"
     for m, cells in zip(said, _shares(clause, [m.span("n") for m in said]) or [], strict=False):

@@ -30,6 +30,8 @@ SAID = [
     ("The job waits for job <kill.job_overview.job_id> (<dep.job_overview.dependency>).", "Job <dep.job_overview.job_id> is <dep.job_overview.state>."),
     ("The job was sent back to the queue twice, and its second attempt completed as <again.job_attempts:1.state>.", "The job was sent back to the queue once and completed on another node, <again.job_attempts:1.node_list>."),
     ("The job was sent back to the queue once and completed on another node, <evict.job_attempts:1.node_list>.", "The job was sent back to the queue once and completed on node <evict.job_attempts:1.node_list>."),
+    ("Job <evict.job_overview.job_id> was preempted once and completed in its third attempt.", "Job <evict.job_overview.job_id> was preempted once and completed in its second attempt."),
+    ("Job <find_jobs:7.job_id> was preempted once and completed in its second attempt.", "Job <again.job_overview.job_id> was requeued once and completed in its second attempt."),
 ]  # fmt: skip
 
 
