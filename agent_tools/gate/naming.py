@@ -48,9 +48,10 @@ _AHEAD = lazy.compile(r"(?i)\b(?:for|in|after|within) $")
 """Ahead of how long a life was."""
 _ON = lazy.compile(r"(?i)\b(?:on|over|across|from) $")
 _IT = lazy.compile(
-    r"(?i)\W*(?:otherwise|before|then|later|there|elsewhere|earlier)?,? ?(?:it|they) (?:was|were|had|has|is|are|stood)\b"
+    r"(?i)\W*(?P<else>otherwise,? )?(?:it|they) (?:was|were|had|has|is|are|stood)\b(?P<begun> (?:begun|started) (?:at|with|from)\b)?"
 )
 """A clause about what the one before it names."""
+_FIRST, _FREE = lazy.compile(r"^(?:first|start)_"), lazy.compile(r"_free(?:_|$)")
 _LINKED = lazy.compile(
     r"(?i)[\s(]*(?:(?:out )?of|against|versus|vs\.?|compared (?:to|with)|to|and|or|,|only)[\s(]*(?:the |its |their |all |only |just )?"
 )
@@ -65,16 +66,28 @@ def unnamed(text: str, ledger: Ledger) -> str:
     before: list[str] = []
     for clause in clauses(text, ledger):
         own = [w for w in re.findall(r"[^\W\d_]+", clause.own.replace(HOLE, " ").lower()) if stem(w) not in _GRAMMAR]
-        words = [*own, *before] if _IT.match(clause.own) else own
+        words = [*own, *before] if (of_it := _of_it(clause)) else own
         before = own
         named = [_named(g, words, clause, ledger) or g.column in told for g in clause.groups]
         for i, group in enumerate(clause.groups):
-            if not named[i] and not _beside_named(i, clause, named):
+            itself = of_it is False and unit_of(group.cells[0]) in _SAYS_ITSELF  # of another measure than it stands for
+            if itself or (not named[i] and not _beside_named(i, clause, named)):
                 cell = group.cells[0]
                 about = f" ({cell.doc})" if cell.doc else ""
                 return f"[[{cell.ref}]] is {cell.column}{about}, and no word beside it says so: name what it is, or leave it out"
         told |= {g.column for g in clause.groups}
     return ""
+
+
+def _of_it(clause: Clause) -> bool | None:
+    """Whether a clause tells of what the one before it names: where that had begun, of figures that are first ones, and how it was otherwise,
+    of those that are called so; False where it is told of another measure, None where it is of nothing before it."""
+    m = _IT.match(clause.own)
+    of = None if m is None else _FIRST if m["begun"] else _FREE if m["else"] else None
+    figures = [g.column for g in clause.groups if not g.subject and not isinstance(g.cells[0].value, str)]
+    if m is None or of is None:
+        return None
+    return all(of.search(c) for c in figures) or (False if m["else"] else None)
 
 
 def _named(group: Group, words: Collection[str], clause: Clause, ledger: Ledger) -> bool:

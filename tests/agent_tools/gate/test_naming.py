@@ -168,3 +168,22 @@ def test_a_finding_blames_what_it_is_about(code: str, text: str, good: bool, hel
     )
     report = check_answer(Answer(short="The job ended as [[E1.state]].", shows=[Claim(text=text)]), held, [own])
     assert any("blames hardware" in p for p in report.problems) != good
+
+
+@pytest.mark.parametrize(
+    ("said", "so"),
+    [
+        ("While throttled, the SM clock was [[E1.clock_throttled_mhz]]; otherwise it was [[E1.clock_free_mhz]].", True),
+        ("While throttled, the SM clock was [[E1.clock_throttled_mhz]]; otherwise it was [[E1.power_w]].", False),
+        ("While throttled, the SM clock was [[E1.clock_throttled_mhz]]; it was [[E1.clock_free_mhz]].", False),
+        ("The SM clock was [[E1.clock_free_mhz]]; it had begun at [[E1.clock_free_mhz]].", True),
+        ("The SM clock was [[E1.clock_free_mhz]]; it had begun at [[E1.clock_throttled_mhz]].", False),
+    ],
+)
+def test_what_it_was_otherwise_is_of_the_measure_before_it(said: str, so: bool) -> None:
+    book = Ledger()
+    columns = {"clock_throttled_mhz": "MHz", "clock_free_mhz": "MHz", "power_w": "W"}
+    docs = {"clock_throttled_mhz": "mean in those", "clock_free_mhz": "mean in the other busy samples"}
+    book.record(gatekit.result("gpu_summary", columns, [(900.0, 1900.0, 300.0)], docs=docs), "gpu_summary", {})
+    book.show_all()
+    assert (unnamed(said, book) == "") is so

@@ -44,6 +44,8 @@ SAID = [
     ("Rank <kill.fatal_signals:1.rank> got <kill.fatal_signals:1.signal_name>, and the two others were stopped with <kill.fatal_signals.signal_name>.", "Rank <kill.fatal_signals:1.rank> got <kill.fatal_signals:1.signal_name>, and the three others were stopped with <kill.fatal_signals.signal_name>."),
     ("The disk was full: \"<kill.fatal_signals.message>\".", "The disk was full: \"<disk.other_events:1.message>\"."),
     ("The node failed, and job <kill.similar_jobs:1.job_id> on this node failed too.", "Job <kill.similar_jobs:1.job_id> on the same node completed."),
+    ("The last loss was <disk.train_summary.last_loss>; it was <disk.train_summary.max_loss>.", "The last loss was <disk.train_summary.last_loss>; the highest was <disk.train_summary.max_loss>."),
+    ("The last loss was <disk.train_summary.last_loss>; it had begun at <disk.train_summary.min_loss>.", "The last loss was <disk.train_summary.last_loss>; it had begun at <disk.train_summary.first_loss>."),
     ("The data file was broken: \"<data.job_overview.submit_line>\".", "The submit line was \"<data.job_overview.submit_line>\"."),
 ]  # fmt: skip
 
