@@ -386,6 +386,8 @@ RULES: tuple[Rule, ...] = (
         says=(r"device-side assert", r"illegal memory access", r"misaligned address", r"CUBLAS_STATUS_(NOT_S|EXEC|INVALID)", r"an illegal instruction")),
     Rule("env", 0.76, "cuBLAS or cuDNN could not be set up on the GPU",
         says=(r"CU(BLAS|DNN)_STATUS_NOT_INITIALIZED",)),
+    Rule("code", 0.78, "what may be set up once, and early, is set up again or too late", names=r"RuntimeError|ValueError|AssertionError|UsageError",
+        says=(r"\balready (been )?(set|initiali[sz]ed|called|registered|configured)\b(?! to\b)", r"\binitiali[sz]e .{0,60}\btwice\b", r"\b(set|called|initiali[sz]ed|configured) (only once|more than once)\b", r"\b(cannot|can't|must not|not) be (set|changed|modified|called|configured) after\b")),
     Rule("config", 0.7, "the message speaks of settings of the run",
         says=(
             r"(evaluation|eval|save)_strategy", r"per_device_\w+_batch_size", r"learning_rate", r"warmup",

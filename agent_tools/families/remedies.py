@@ -49,6 +49,10 @@ _BY_REASON = {
     "it found the stub of the driver's library, which is there for linking, in place of the driver's own": (
         "Take the toolkit's stubs folder out of LD_LIBRARY_PATH, so that the driver's own libcuda is found."
     ),
+    "what may be set up once, and early, is set up again or too late": (
+        "Call it once, at the top of the program's own main part (under `if __name__ == '__main__':`), before anything that uses it; "
+        "or ask first whether it is set."
+    ),
     "a compiler or a build tool fails": (
         "Load the compiler and the CUDA toolkit that the extension needs, and build it once before the job, on a node of the same kind."
     ),

@@ -124,6 +124,11 @@ def test_the_innermost_frame_with_a_purpose_names_the_layer(calls: str, layer: s
         ("RuntimeError", "_spam_pack_cuda is not available for build.", "~/job/net.py in forward", "env"),
         ("AssertionError", "", "~/job/tok.py in build\n> assert args.vocab is not None", "config"),
         ("AssertionError", "", "~/job/sets.py in start\n> assert exists(self.img_dir)", "data"),
+        # set up again, or too late: the library that says so was given nothing wrong
+        ("RuntimeError", "context has already been set", "~/job/run.py in <module>\n/usr/lib/python3.11/multiprocessing/context.py in set_start_method", "code"),
+        ("RuntimeError", "The number of threads cannot be changed after work in parallel has begun", "~/job/run.py in main\nspam/threads.py in limit", "code"),
+        ("ValueError", "trying to initialize the default group of ranks twice!", "~/job/run.py in main\nspam/ranks.py in start", "code"),
+        ("ValueError", "width is already set to 4 by the preset", "~/job/run.py in main\nspam/net.py in build", "config"),
         ("IndexError", "too many indices", "~/job/trainer.py in cycle_dataset\n~/loss/seg.py in forward", "code"),
     ],
 )  # fmt: skip
