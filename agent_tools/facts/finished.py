@@ -44,6 +44,8 @@ def program_end(facts: Facts, end: RowView | None) -> str:
     return f"The program prints what it prints at a normal end: {quoted(words, 'program_text', 'program_line')}."
 
 
+_AT_EXIT = 12
+"""Lines that may still come below a program's last step while it ends: warnings of what it leaves behind, and who ended it."""
 _BEFORE = 12
 """Lines before a program's last words in which it may have said why it exits."""
 
@@ -113,8 +115,9 @@ def done_without_node(end: RowView) -> bool:
 def unexited(facts: Facts) -> list[str]:
     """What tells that the program had done its work when it was ended from outside; empty where that is not so.
 
-    A bar that is full counts too, where it is the only one: the end of its last step is not an epoch's. The last step of a plan
-    does not: what comes after it, a save or an evaluation, may still have been at work.
+    A bar that is full counts too, where it is the only one and little is printed after it: the end of its last step is not an
+    epoch's, and a bar that more follows was of a part of the work. The last step of a plan does not: what comes after it, a save
+    or an evaluation, may still have been at work.
     """
     end = facts.table("run_ending").first
     if facts.ending.succeeded or not facts.progress.begun:
@@ -131,6 +134,7 @@ def unexited(facts: Facts) -> list[str]:
     said = said or (_end_words(facts, end, words) if words is not None else [])
     said = said or [t for t in (program_end(facts, end),) if t]
     alone = not count(hints, "bar_epochs") and count(hints, "bar_fulls") <= 1
+    alone = alone and count(words, "last_line") - count(words, "bar_line") <= _AT_EXIT
     if not said and alone and words is not None and 0 < count(words, "bar_line") >= _goes_on(facts, end):
         said.append(f"The progress bar stands at its end, {words['bar_total']} steps.")
     return said

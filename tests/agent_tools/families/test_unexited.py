@@ -9,6 +9,10 @@ import pytest
 from tests.agent_tools.families.test_cut_and_told import drafted
 
 STEPS = "".join(f"Epoch 1 step {s}0 loss {3 - s / 9:.2f}\n" for s in range(1, 7))
+BAR = (
+    "\n".join(f"{n}%|{'#' * (n // 10):10}| {3 * n}/300 [{n}:00<{100 - n}:00, 20.00s/it]" for n in range(10, 101, 10))
+    + "\n"
+)
 WALL = "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-02-03T04:05:06 DUE TO TIME LIMIT ***\n"
 
 
@@ -28,6 +32,16 @@ WALL = "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-02-03T04:05:06 DUE
         (" 99%|#########9| 299/300 [01:57<00:02,  2.50it/s]\n", False),
         ("Epoch 1: 100%|##########| 300/300 [02:00<00:00,  2.50it/s]\n", False),
         ("Loading weights: 100%|##########| 300/300 [02:00<00:00,  2.50it/s]\n", False),
+        # a bar of the preparation, after which the program starts something else and is not heard of again
+        (
+            BAR
+            + "".join(
+                f"2026-02-02 04:05:{n:02}: I spam/device.cc:44] Opened library libspam.so.{n}\n" for n in range(16)
+            ),
+            False,
+        ),
+        (BAR + "".join(f"[INFO] built block {n} of the net, {n * 64} wide\n" for n in range(20)), False),
+        (BAR + "run.py:9: UserWarning: leaked semaphores at shutdown\n  warn(\n", True),
     ],
 )
 def test_a_wall_after_the_work_is_told_as_one(tmp_path: Path, last: str, done: bool) -> None:
