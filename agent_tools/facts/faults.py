@@ -83,6 +83,12 @@ _WHY_FILE = {
 }
 _WHY_EXISTS = "a file or folder that is to be made is there already"
 _WHY_DENIED = "a file or folder that is named may not be read or written"
+# A folder or a file that is to be made where it may not be: nothing was to be read there, whoever was at work.
+_REFUSED = lazy.compile(r"Permission denied|Operation not permitted", _I)
+_MAKES = lazy.compile(
+    r"\bin (?:makedirs|mkdir)$|\b(?:makedirs|mkdir)\(|\bopen\([^\n]{1,200}, ?(?:mode ?= ?)?['\"][wax]b?\+?['\"]"
+)
+_KEPT_FOR_LATER = lazy.compile(r"(^|/)\.?[\w-]*cache[\w-]*(/|$)|(^|/)\.(config|local|triton|wandb|nv)\b", _I)
 _ENVIRON = lazy.compile(r"(?:^|/)os\.py in __getitem__$|^<frozen os> in __getitem__$")
 _WHY_LAYER: dict[Layer, tuple[str, float, str]] = {
     "data": ("data", 0.8, "it was raised while data were being read or prepared"),
@@ -150,6 +156,8 @@ def classify(name: str, message: str, calls: str) -> Fault:
     heard = [
         f for f in (_by_words(name, message), _by_file(name, message, origin), _by_layer(name, message, origin)) if f
     ]
+    if refused := _by_place(message, calls.rsplit("\n", 1)[-1], source):
+        return refused
     if source and name.rsplit(".", 1)[-1] == "AssertionError" and _SETTING.search(source):
         heard.append(Fault("config", 0.88, "a check of the settings fails"))
     heard.append(_by_type(name, message, calls, origin))
@@ -185,6 +193,15 @@ def _by_file(name: str, message: str, origin: Origin) -> Fault | None:
     found = _kind_of_file(name, message, origin)
     why = {"PermissionError": _WHY_DENIED, "FileExistsError": _WHY_EXISTS}.get(name.rpartition(".")[2])
     return replace(found, why=why) if found and why else found
+
+
+def _by_place(message: str, frame: str, source: str) -> Fault | None:
+    """What is to be made where the job has no right to: where that is, a setting says, or the environment for a cache."""
+    if not (_REFUSED.search(message) and (_MAKES.search(frame) or _MAKES.search(source))):
+        return None
+    if any(_KEPT_FOR_LATER.search(place[1] or place[2]) for place in _PATH.finditer(message)):
+        return Fault("env", 0.89, "a cache is to be made in a place where the job may not write", "config")
+    return Fault("config", 0.89, "a folder or file is to be made in a place where the job may not write")
 
 
 def _kind_of_file(name: str, message: str, origin: Origin) -> Fault | None:

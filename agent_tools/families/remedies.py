@@ -53,6 +53,13 @@ _BY_REASON = {
         "Call it once, at the top of the program's own main part (under `if __name__ == '__main__':`), before anything that uses it; "
         "or ask first whether it is set."
     ),
+    "a cache is to be made in a place where the job may not write": (
+        "Name a folder that the job may write to for it (HF_HOME, XDG_CACHE_HOME, TORCH_HOME and the like, as whole paths), and resubmit. "
+        "Slurm runs a copy of the batch script out of its own spool: a path that is taken from where the script lies leads there."
+    ),
+    "a folder or file is to be made in a place where the job may not write": (
+        "Set the output's path to a folder that the job may write to, and try it once on the node (`touch` a file there) before resubmitting."
+    ),
     "a compiler or a build tool fails": (
         "Load the compiler and the CUDA toolkit that the extension needs, and build it once before the job, on a node of the same kind."
     ),

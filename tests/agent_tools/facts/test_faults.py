@@ -129,6 +129,13 @@ def test_the_innermost_frame_with_a_purpose_names_the_layer(calls: str, layer: s
         ("RuntimeError", "The number of threads cannot be changed after work in parallel has begun", "~/job/run.py in main\nspam/threads.py in limit", "code"),
         ("ValueError", "trying to initialize the default group of ranks twice!", "~/job/run.py in main\nspam/ranks.py in start", "code"),
         ("ValueError", "width is already set to 4 by the preset", "~/job/run.py in main\nspam/net.py in build", "config"),
+        # to be made, not read, whoever was at work
+        ("PermissionError", "[Errno 13] Permission denied: '/var/spool/daemon/.spam_cache'", "~/job/prepare.py in main\ndatasets/builder.py in __init__\n<frozen os> in makedirs", "env"),
+        ("PermissionError", "[Errno 13] Permission denied: '/root/.cache/eggs'", "~/job/run.py in main\ntransformers/utils/hub.py in fetch\n/usr/lib/python3.11/pathlib.py in mkdir", "env"),
+        ("PermissionError", "[Errno 13] Permission denied: '/datasets/spam/packed'", "~/job/data/pack.py in main\n> os.makedirs(out, exist_ok=True)", "config"),
+        ("PermissionError", "[Errno 1] Operation not permitted: '/shared/train/stats.json'", "~/job/dataset.py in count\n> with open(path, 'w') as f:", "config"),
+        ("PermissionError", "[Errno 13] Permission denied: '/datasets/spam.npy'", "~/job/data/pack.py in main\nnumpy/lib/npyio.py in load", "data"),
+        ("PermissionError", "[Errno 13] Permission denied: '/datasets/spam.json'", "~/job/data/pack.py in main\n> with open(path, 'rb') as f:", "data"),
         ("IndexError", "too many indices", "~/job/trainer.py in cycle_dataset\n~/loss/seg.py in forward", "code"),
     ],
 )  # fmt: skip
