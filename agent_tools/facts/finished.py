@@ -7,6 +7,7 @@ from agent_tools.facts.progress import FAR
 from agent_tools.facts.status import recorded
 from agent_tools.facts.views import RowView
 from agent_tools.say import count, quoted
+from store import lazy
 
 
 def completion(facts: Facts, end: RowView | None) -> list[str]:
@@ -44,6 +45,9 @@ def program_end(facts: Facts, end: RowView | None) -> str:
     return f"The program prints what it prints at a normal end: {quoted(words, 'program_text', 'program_line')}."
 
 
+_SAVED = lazy.compile(r"(?i)\b(?:saved|stored|wrote|written|exported|dumped|pickled)\b")
+_OF_THE_END = lazy.compile(r"(?i)\bfinal\b|train|finish|complet|\bdone\b")
+_BEST = lazy.compile(r"(?i)\bbest\b")
 _AT_EXIT = 12
 """Lines that may still come below a program's last step while it ends: warnings of what it leaves behind, and who ended it."""
 _BEFORE = 12
@@ -57,7 +61,23 @@ def closing_end(facts: Facts, end: RowView | None) -> list[str]:
         return []
     if (facts.progress.begun and count(words, "closed_before")) or facts.table("plain_errors"):
         return []
+    if _kept(words.text("closing_text")) and _to_come(facts, end):
+        return []  # a model that is kept on the way
     return [f"The log ends with {quoted(words, 'closing_text', 'closing_line')}."]
+
+
+def _kept(text: str) -> bool:
+    """Whether a line tells of a save and of nothing that is over: such are said on the way as well."""
+    return _SAVED.search(text) is not None and _OF_THE_END.search(text) is None
+
+
+def _to_come(facts: Facts, end: RowView | None) -> bool:
+    """Whether steps or epochs of the plan were still to come."""
+    steps = facts.progress.steps
+    epochs = (
+        steps is not None and steps.has("last_epoch") and count(steps, "last_epoch") + 1 < count(steps, "total_epochs")
+    )
+    return 0 < count(end, "done") < _NEARLY or epochs
 
 
 def _goes_on(facts: Facts, end: RowView | None) -> float:
@@ -81,7 +101,8 @@ def _end_words(facts: Facts, end: RowView | None, words: RowView) -> list[str]:
     )  # a bar of the data, with the training after it
     looped = looped or count(words, "parts") > 0
     said: list[str] = []
-    if count(words, "dones") and count(words, "done_line") >= after:
+    on_the_way = _kept(words.text("done_text")) and (_to_come(facts, end) or _BEST.search(words.text("done_text")))
+    if count(words, "dones") and count(words, "done_line") >= after and not on_the_way:
         said.append(f"The log says {quoted(words, 'done_text', 'done_line')}.")
     saved = count(words, "save_line") >= count(words, "bar_line") >= after - 1
     if count(words, "bars") and not looped and (said or saved):

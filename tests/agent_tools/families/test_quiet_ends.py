@@ -65,6 +65,7 @@ def test_words_of_a_script_at_its_very_end_are_a_weak_sign(tmp_path: Path, end: 
     "end",
     [
         "Loading data ... done\n",
+        "Best model saved with 0.71\n",
         "Results will be saved to out/run3\n",
         "The export is not complete\n",
         "Execution time limit: 40 min each\n",
@@ -93,6 +94,28 @@ def test_results_saved_after_every_report_do_not_end_a_run(tmp_path: Path) -> No
     draft = drafted(saved, tmp_path)
     assert draft.confidence < 0.5 or draft.family == "U0", (draft.family, draft.confidence)
     assert "finished" not in draft.headline
+
+
+PART = "".join(f"Epoch {n}/100 - Loss: {3 - n / 10:.3f}, Accuracy: 0.{40 + n}\n" for n in range(1, 16))
+STEPS = "".join(f"step {n}0/1000 loss {3 - n / 10:.3f} lr 1e-4\n" for n in range(1, 16))
+
+
+@pytest.mark.parametrize(
+    ("log", "cut"),
+    [
+        (PART + "Model saved to out/net.pt\n", True),
+        (PART + "Best model saved with 0.71\n", True),
+        (PART + "Weights written to out/w.bin\n", True),
+        (STEPS + "Model successfully saved as out/net.pt\n", True),
+        (PART.replace("/100", "") + "Best model saved with 0.71\n", True),
+        (PART.replace("/100", "/15") + "Model saved to out/net.pt\n", False),
+    ],
+)
+def test_a_model_that_is_kept_before_the_plan_is_through_ends_no_run(tmp_path: Path, log: str, cut: bool) -> None:
+    draft = drafted(log, tmp_path)
+    assert draft.family == "G1"
+    assert ("its end is not in it" in draft.headline) is cut, draft.headline
+    assert draft.confidence < 0.5 or not cut
 
 
 def test_a_bar_of_the_data_and_a_save_in_the_middle_of_the_training_complete_nothing(tmp_path: Path) -> None:
