@@ -6,7 +6,7 @@
 -- COLUMN program_text: the last one
 -- COLUMN program_line: its line
 -- COLUMN closings: lines among the last four (eight where they name the work) that say in a script's own words that it is done or that its results
--- are saved; the heading of results that go on to the end, and wandb's word that it closed a run that had logged something
+-- are saved, or what was trained; the heading of results that go on to the end, and wandb's word that it closed a run that had logged something
 -- COLUMN closing_text: the last one
 -- COLUMN closing_line: its line
 -- COLUMN closed_before: earlier lines that differ from it in their numbers only; of wandb earlier runs that it closed
@@ -59,7 +59,10 @@ x AS (
       OR regexp_matches(text, '(?i)^\W*(saved|wrote|written|stored|exported) \d+ (completions|generations|responses|answers|samples|records|rows|documents)\b\C{0,20}\b(to|in|into)\b')
       OR summed > 0 AND NOT coalesce(failed, false) AND regexp_matches(text, '^wandb: (Synced \d+ W&B file|Find logs at: |wandb sync )')
     )
-      OR below <= 3 AND back > 1 AND all_alike = 1 AND regexp_matches(text, '(?i)^\W*(\*{5} (eval|evaluate|predict|test) metrics \*{5}|((final|test|evaluation|overall|average) )?(results?|metrics|scores?)\W*$)'))
+      -- what was trained is kept once and last; scikit-learn's report of a classifier
+      OR back <= 2 AND all_alike = 1 AND regexp_matches(text, '(?i)^\W*((the|all|both|final|trained|fitted) )*(models?|weights|networks?|classifiers?|regressors?|estimators?|pipelines?)( (was|were|has been|have been))?( successfully)? (saved|stored|written|exported|dumped|pickled)\b|^\W*(saved|stored|wrote|exported|dumped|pickled) ((the|all|both|final|trained|fitted) )+(models?|weights|networks?|classifiers?|regressors?|estimators?|pipelines?)( (to|as|in|at|into|under) |\W*$)')
+      OR back <= 4 AND all_alike = 1 AND regexp_matches(text, '^\s*weighted avg(\s+[01]\.\d+){3}\s+\d+\s*$')
+      OR below <= 3 AND back > 1 AND all_alike = 1 AND regexp_matches(text, '(?i)^\W*(\*{5} (eval|evaluate|predict|test) metrics \*{5}|((final|test|evaluation|overall|average) )?(results?|metrics|scores?)\W*$|(final|test|evaluation|training|run|experiment) (summary|report)\W*$)'))
       AND NOT regexp_matches(text, '(?i)\b(not?|never)\b|incomplete|fail|unable|error|will be|would|should|when |once |after |until |epoch|fold \d|exit(ed)? (code|status)[ :=]*[1-9]|[0-9]%\|') AS closing
   FROM k LEFT JOIN e ON e.file IS NOT DISTINCT FROM k.file
 ),

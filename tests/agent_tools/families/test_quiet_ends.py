@@ -48,6 +48,11 @@ def test_a_known_code_that_prints_its_normal_end_came_to_it(tmp_path: Path, end:
         "Program run time was 01:20:11\n",
         "Done writing panels.\n",
         "Result = PASS\n\nNOTE: these figures are no measurement.\n",
+        "Models saved.\n",
+        "Saved the fitted classifier to out/forest.joblib\n=====\n",
+        "              precision    recall  f1-score   support\n\n        spam       0.91      0.88      0.89        41\n"
+        "   macro avg       0.90      0.89      0.89        80\nweighted avg       0.90      0.90      0.90        80\n",
+        "TRAINING SUMMARY\n=====\nEpisodes: 30\nBest reward: 27.5\nTargets:\nnot met\n",
         CLOSED,
         "wandb: Waiting for W&B process to finish... (success).\n" + CLOSED + "Application 7f2 resources: utime=188s\n",
         "===== RESULTS =====\nIoU:       0.6727\nPrecision: 0.7107\n===================\n",
@@ -66,6 +71,9 @@ def test_words_of_a_script_at_its_very_end_are_a_weak_sign(tmp_path: Path, end: 
     [
         "Loading data ... done\n",
         "Best model saved with 0.71\n",
+        "Saved the model card's template\n",
+        "weighted avg       0.61      0.60      0.60        80\nnow set 2\nweighted avg       0.64      0.62      0.63        80\n",
+        "Training summary\nreading the next set\nnow set 2\nnow set 3\nnow set 4\n",
         "Results will be saved to out/run3\n",
         "The export is not complete\n",
         "Execution time limit: 40 min each\n",
@@ -108,6 +116,7 @@ STEPS = "".join(f"step {n}0/1000 loss {3 - n / 10:.3f} lr 1e-4\n" for n in range
         (PART + "Weights written to out/w.bin\n", True),
         (STEPS + "Model successfully saved as out/net.pt\n", True),
         (PART.replace("/100", "") + "Best model saved with 0.71\n", True),
+        (PART.replace("/100", "") + "Models saved.\n", False),
         (PART.replace("/100", "/15") + "Model saved to out/net.pt\n", False),
     ],
 )
