@@ -226,6 +226,7 @@ def _not_finite(facts: Facts, shape: RowView, end: RowView | None, reading: Read
 
 
 def _named(facts: Facts, end: RowView) -> Assessment:
+    often, said = count(end, "nan_errors") > 1, quoted(end, "nan_message", "nan_line")
     confidence = 0.85 if count(end, "nan_stops") else 0.7
     confidence = confidence if own_failure(facts, causes_only=True) == "" else 0.35
     return Assessment(
@@ -236,8 +237,8 @@ def _named(facts: Facts, end: RowView) -> Assessment:
         "job",
         "The run stopped because a value was not finite."
         if count(end, "nan_stops")
-        else "The log names values that are not finite again and again.",
-        say(f"The log names it {end['nan_errors']} times, first as {quoted(end, 'nan_message', 'nan_line')}."),
+        else f"The log names {'values that are not finite again and again' if often else 'a value that is not finite'}.",
+        say(f"The log names it {end['nan_errors']} times, first as {said}." if often else f"The log says: {said}."),
         implies=say("The training diverged; the cluster was not the cause.", status="supported"),
         missing=[cause_of(), lacks("When the loss began to go wrong.", "progress lines with loss and gradient norm")],
         actions=actions_of("non_finite", None),

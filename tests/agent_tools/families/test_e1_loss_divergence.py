@@ -163,3 +163,12 @@ def test_a_log_that_ends_in_losses_that_are_no_number_says_so_even_where_only_tw
     a = assess(facts_of(text, tmp_path))
     assert (a.status == "confirmed") == said
     assert a.confidence <= 0.6
+
+
+@pytest.mark.parametrize(("times", "often"), [(1, False), (3, True)])
+def test_one_word_of_it_is_not_called_many(times: int, often: bool, tmp_path: Path) -> None:
+    world = World(tmp_path).job()
+    for rank in range(times):
+        world.say("non_finite", "nan_grad", f"Rank {rank}: found NaN in local grad norm for bucket #0")
+    a = judge(world, assess)
+    assert ("again and again" in a.headline, any(" times, " in c.text for c in a.speaks_for)) == (often, often)
