@@ -26,6 +26,7 @@ from agent_tools.families.node_words import tell_node, tell_words
 from agent_tools.families.own_words import LOOK_AT_LINE, ends_it, gave_up, last_words, own_words
 from agent_tools.families.remedies import BY_CLASS, remedy, surroundings
 from agent_tools.families.shared_segment import shared_segment, unshared
+from agent_tools.families.unfit_device import unfit_device
 from agent_tools.families.wording import (
     ALIKE,
     LOOK_AT_FIGURE,
@@ -253,6 +254,8 @@ def _without_cause(facts: Facts) -> Assessment:
         )
     if (told := facts.device_error) is not None and not (facts.progress.begun or facts.said_done(told)):
         return _device(facts, told)
+    if (unfit := unfit_device(facts)) is not None:
+        return unfit
     if not facts.progress.begun and not facts.ending.succeeded and (rows := unshared(facts)):
         return shared_segment(rows, CODE)
     if one_node(facts) and not facts.progress.begun and (taken := port_taken(facts)) is not None:
@@ -325,11 +328,8 @@ def _device(facts: Facts, row: RowView) -> Assessment:
         result.speaks_for.append(claim("No training step was reported before it."))
     if (network := network_before(facts, row)) is not None:
         # The first word is of the network: what a rank met after that need not be its own doing.
-        result.status, result.confidence, result.attribution = (
-            "suspected",
-            min(result.confidence, UNSAID),
-            "undetermined",
-        )
+        result.status, result.attribution = "suspected", "undetermined"
+        result.confidence = min(result.confidence, UNSAID)
         result.speaks_for.append(claim(f"Before it the log says: {network['message']} (line {network['line_no']})."))
     if either:
         result.implies.append(claim(ALIKE, "hypothesis"))
