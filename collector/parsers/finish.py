@@ -55,6 +55,8 @@ _TABLE: tuple[tuple[str, str | None, re.Pattern[str]], ...] = tuple(
         ("completed", "prime-rl", r"\b(?:(?:RL|SFT) trainer|Orchestrator) finished[.!]\s*$"),
         # Of as many as were planned: each epoch says so, and the last one is the end.
         ("completed", None, r"^\W*End of epoch (?P<last>\d{1,9}) ?/ ?(?P=last)\b"),
+        # its table of means, which it prints when the last epoch is over
+        ("completed", "llama-recipes", r"^Key: avg_(?:train|eval|epoch|checkpoint)_\w{1,20}, Value: "),
         ("completed", "litgpt", r"^\| - Training Time +: +\d+(?:\.\d+)? s\s*$"),
         ("early_stop", None, r"Training finished after not improving"),
         ("early_stop", "keras", r"Epoch \d+: early stopping"),
@@ -105,6 +107,7 @@ class Finish(LineParser):
         "uning done",
         "Restoring model weights",
         "train metrics",
+        "Key: avg_",
         "Time limit reached",
         "exiting program",
         "done training",

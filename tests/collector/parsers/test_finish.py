@@ -16,6 +16,8 @@ def parse(text):
     ("text", "name", "want"),
     [
         ("***** train metrics *****", "metrics", {}),
+        ("Key: avg_train_prep, Value: 2.1130", "completed", {}),
+        ("Key: avg_epoch_time, Value: 31.08", "completed", {}),
         ("[exiting program at iteration 500] datetime: 2024-01-01 00:00:00", "exited", {"step": 500}),
         ("2023-01-01 | INFO | fairseq_cli.train | done training in 1234.5 seconds", "completed", {}),
         ("Time limit reached. Elapsed time is 0:10:00. Signaling Trainer to stop.", "limit_reached", {}),
@@ -87,6 +89,7 @@ def test_ends_by_name(text, name, want):
         "End of epoch 3 / 3000",
         "2026-03-01 10:00:26,001 INFO [decode.py:41] Done!",
         "the trainer finished. its warm-up",
+        "Key: avg_reward, Value: 2.1",
         "Training completed. Do not forget to share your model on huggingface.co/models =)",
         "Finished training epoch 3",
         "Finished Training Epoch 3",
