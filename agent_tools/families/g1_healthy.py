@@ -78,10 +78,11 @@ def assess(facts: Facts) -> Assessment:
         )
         confidence = 0.9 if reading.strong else 0.82
     elif shape is not None and count(shape, "finite_points"):
-        begun, ended = figures(shape)
-        shows.append(f"The loss was {begun} near the start and {ended} near the end ({shape['points']} reports).")
+        (begun, ended), alone = figures(shape), count(shape, "points") == 1
+        course = f"The loss was {begun} near the start and {ended} near the end ({shape['points']} reports)."
+        shows.append(f"The only report of the loss is {ended}." if alone else course)
         shows += (rewarded := learned(facts))
-        unsure = "Whether the model learned: the loss shows no clear fall."
+        unsure = f"Whether the model learned: the loss shows no {'course' if alone else 'clear fall'}."
         missing += [] if rewarded else [lacks(unsure, "more loss reports, or an evaluation")]
         confidence = 0.85 if rewarded else 0.66 if reports >= 3 else 0.6
         if end is not None and end.text("end_name") == "limit_reached" and (end.number("done") or 0) < 1:
@@ -375,7 +376,8 @@ def _unfinished(facts: Facts, end: RowView | None, shape: RowView | None, readin
     shows = [f"{facts.progress.phrase[:1].upper()}{facts.progress.phrase[1:]}."] if facts.progress.phrase else []
     if shape.has("start_loss") and shape.has("end_loss"):
         begun, ended = figures(shape)
-        shows.append(f"The loss stood at {begun} near the start and {ended} near the end of what is there.")
+        course = f"The loss stood at {begun} near the start and {ended} near the end of what is there."
+        shows.append(f"The only report of the loss is {ended}." if count(shape, "points") == 1 else course)
     head = (
         "The run looks healthy so far, and is still running."
         if running

@@ -297,3 +297,11 @@ def test_the_last_state_of_a_bar_in_one_line_is_where_the_epoch_ended(leading: b
     )
     assert "of its last epoch" not in found.headline
     assert found.confidence > 0.7
+
+
+@pytest.mark.parametrize("reports", [1, 2])
+@pytest.mark.parametrize("end", ["Training completed successfully\n", ""])
+def test_a_single_report_of_the_loss_is_told_as_one(reports: int, end: str, tmp_path: Path) -> None:
+    losses = "".join(f"Epoch: {n}, Train Loss: 2.4\n" for n in range(1, reports + 1))
+    told = " ".join(c.text for c in assess(facts_of(f"{losses}{end}", tmp_path)).speaks_for)
+    assert ("The only report of the loss" in told, "near the start" in told) == (reports == 1, reports > 1)
