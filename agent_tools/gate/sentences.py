@@ -261,7 +261,9 @@ def _other_name(text: str, mark: Mark, cell: CellValue, grounds: Grounds) -> str
         before = []  # "GPU [[...]] used [[...]]"
     if done_to(cell, text[: mark.start], text[mark.end :]):
         before = []  # "restarted the job [[...]] times"
-    if before[-2:] in (["had", "run"], ["has", "run"]) or (before[-1:] == ["used"] and before[-2:-1] in _USERS):
+    if before[-2:] in (["had", "run"], ["has", "run"]) or (
+        before[-1:] == ["used"] and before[-2:-1] in _USERS and unit_of(cell) in ("s", "min", "h")
+    ):
         before = []  # "had run * of its *", "the job used * of its *": a verb, and no name of a measure
     if before and _ONE_OF.search(text[: mark.start]):
         before = []  # "the run took [[...]], the job [[...]]": of whom it is, and no count of them

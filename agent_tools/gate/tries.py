@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, held, job_of, size
-from agent_tools.gate.order import TS
+from agent_tools.gate.order import TS, is_time
 from agent_tools.gate.ordinals import ORDINALS
 from agent_tools.references import HOLE
 from store import lazy
@@ -103,6 +103,8 @@ def attempt_of(cell: CellValue, ledger: Ledger) -> int | None:
     if held(ledger, cell, "same_job") is False:
         return None
     job = job_of(ledger, cell)
+    if is_time(cell):
+        return _by_times(job, [str(cell.value)], ledger)  # that of an earlier line may be of an earlier attempt
     lines = [v for n in ("line_no", "first_line", "last_line") if isinstance(v := held(ledger, cell, n), int)]
     runs = _runs(job, held(ledger, cell, "file"), ledger)
     if lines and runs:

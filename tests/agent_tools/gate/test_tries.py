@@ -18,6 +18,8 @@ SAID = [
     ("The job completed in its first attempt, as <evict.job_overview.state>.", "The job completed in its second attempt, as <evict.job_overview.state>."),
     ("The job was cancelled once and completed in its second attempt, as <evict.job_overview.state>.", "The job timed out in its second attempt, as <wall.job_overview.state>."),
     ("The job was preempted once, in its first attempt: <kill.job_overview.state>.", "The job ended as <kill.job_overview.state>."),
+    ("The second attempt's first report came at <again.job_attempts.start_ts>.", "The first attempt started at <again.job_attempts.start_ts>."),
+    ("The first attempt used <again.job_attempts.memory_bytes> of memory.", "The first attempt ran on <again.job_attempts.node_list>."),
     ("The first attempt resumed from <again.checkpoints.path>.", "The second attempt resumed from <again.checkpoints.path>."),
     ("The first attempt's first report is for step <again.train_summary.first_step>.", "The second attempt resumed from <again.checkpoints.path>, and its first report is for step <again.train_summary.first_step>."),
     ("The third attempt held its GPU for <wall.requeue_history.earlier_gpu_hours>.", "The first attempt held <wall.requeue_history.earlier_gpu_hours> of GPU time."),
