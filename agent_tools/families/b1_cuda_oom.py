@@ -144,9 +144,12 @@ def _curve(facts: Facts, who: RowView | None, result: Assessment) -> None:
     if own or who is None or not who.has("rank"):
         result.speaks_for.append(claim(f"The sampled peak was {peak}."))
     else:
-        result.speaks_for.append(
-            claim(f"Which GPU rank {who['rank']} used is not known; the highest sampled peak was {peak}.")
+        which = (
+            f"Of which node the GPU {who['gpu']} is that ran out is not known"
+            if who.number("gpu")
+            else f"Which GPU rank {who['rank']} used is not known"
         )
+        result.speaks_for.append(claim(f"{which}; the highest sampled peak was {peak}."))
     if not high:
         text = "A refused request is never allocated, so a lower peak refutes nothing."
         result.implies.append(claim(text, "supported"))
@@ -165,6 +168,8 @@ def _card_of(facts: Facts, who: RowView | None) -> tuple[RowView | None, bool]:
     told = facts.table("rank_gpu", rank=int(who.number("rank") or 0)).first if who.has("rank") else None
     if told is not None:
         card = next((r for r in cards if r.text("gpu_uuid") == told.text("gpu_uuid")), None)
+        if card is not None and _of_another(who, card):
+            return _numbered(who, cards)
         if card is not None:
             return card, True
     place = facts.table("rank_place", rank=int(who.number("rank") or 0)).first if who.has("rank") else None
@@ -173,6 +178,21 @@ def _card_of(facts: Facts, who: RowView | None) -> tuple[RowView | None, bool]:
     )
     near = [r for r in cards if r.text("node") == node]
     return _fullest(near or cards), len(near or cards) == 1
+
+
+def _of_another(who: RowView, card: RowView) -> bool:
+    """Whether the message numbers a GPU that this one is not: the label of its line is then a launcher's, and not the rank of who asked.
+
+    A process that sees one GPU calls it 0, whichever it is.
+    """
+    return bool(who.number("gpu")) and card.has("gpu") and who.number("gpu") != card.number("gpu")
+
+
+def _numbered(who: RowView, cards: list[RowView]) -> tuple[RowView | None, bool]:
+    """The GPU of the number that the message gives, and whether there is only one; the fullest of those where there are several."""
+    node = who.text("node")
+    found = [r for r in cards if r.number("gpu") == who.number("gpu") and node in ("", r.text("node"))]
+    return _fullest(found or cards), len(found) == 1
 
 
 def _fullest(cards: list[RowView]) -> RowView | None:

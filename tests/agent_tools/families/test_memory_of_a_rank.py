@@ -53,3 +53,18 @@ def test_on_the_node_of_the_rank_no_other_nodes_gpu_is_looked_at(tmp_path: Path)
     facts = _cards(oom(tmp_path, rank=1, node="n2"), ("n1", 0, 78), ("n2", 0, 40)).facts()
     told = [plain(c.text, facts.ledger) for c in b1.assess(facts).speaks_for]
     assert any(t.startswith("The sampled peak was 40") for t in told), told
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [(("n1",), "The sampled peak was 78"), (("n1", "n2"), "Of which node the GPU 3 is that ran out is not known")],
+)
+def test_the_number_of_a_launchers_task_is_no_rank_where_the_message_names_another_gpu(
+    tmp_path: Path, nodes: tuple[str, ...], said: str
+) -> None:
+    """With one torchrun a node the label of a line is that of the node's task."""
+    peaks = [(node, gpu, 78 if gpu == 3 else 40) for node in nodes for gpu in range(4)]
+    tied = Process(job_id=JOB, node="n1", ts=T, pid=9, rank=0, gpu_uuids="GPU-n1-0")
+    facts = _cards(oom(tmp_path, rank=0, gpu=3), *peaks).add(tied).facts()
+    told = [plain(c.text, facts.ledger) for c in b1.assess(facts).speaks_for]
+    assert any(t.startswith(said) for t in told), told
