@@ -25,6 +25,7 @@ from agent_tools.families.faulted_gpus import (
     in_doubt,
     is_hard,
     latent,
+    looked_before,
     met_by,
     of_the_job,
     runtime_said,
@@ -66,7 +67,7 @@ def _assess(facts: Facts) -> Assessment:
     rises = facts.table("gpu_counter_rises").where(lambda r: bool(r.get("serious")))
     risen = [r for r in rises if (r.number("rise") or 0) > 0]
     events = facts.table("gpu_events").where(lambda r: r.text("event") not in FABRIC)
-    warnings = [latent(r) for r in rises if (r.number("rise") or 0) <= 0][:4]
+    warnings = [*(latent(r) for r in rises if (r.number("rise") or 0) <= 0), *looked_before(facts)][:4]
     faults, foreign = of_the_job(facts, [*risen, *(r for r in events if is_hard(r))])
     risen, hard = ([r for r in faults if ("counter" in r.columns) is kind] for kind in (True, False))
     warnings += foreign[:4]

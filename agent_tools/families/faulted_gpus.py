@@ -128,6 +128,26 @@ def fault_said(row: RowView) -> str:
     return came_up(row) if "counter" in row.columns else event_said(row)
 
 
+def looked_before(facts: Facts) -> list[str]:
+    """Serious counters that stood high at the last look at a GPU of a run that was over before the next."""
+    begin, end = facts.scope["from_ts"], facts.scope["to_ts"]
+    if not begin or not end or not facts.own_gpus or not facts.has("gpu_sample"):
+        return []
+    start, stop = (datetime.fromisoformat(t.replace("Z", "+00:00")) for t in (begin, end))
+    if (stop - start).total_seconds() > _NEXT_LOOK_S:
+        return []
+    missed = set(facts.own_gpus.split(",")) - {r.text("gpu_uuid") for r in facts.table("gpu_summary")}
+    if not missed:
+        return []
+    rows = facts.table("gpu_counter_rises", from_ts=(start - timedelta(seconds=_NEXT_LOOK_S)).isoformat())
+    return [
+        f"Latent: the counter {r['counter']} of {gpu_of(r)} stood at {r['last_value']} at the last look before this run, which was over "
+        "before the next look; have the GPU looked at before it fails."
+        for r in rows
+        if r.get("serious") and r.text("gpu_uuid") in missed and r.number("last_value")
+    ]
+
+
 def latent(row: RowView) -> str:
     """A counter that stood before the run and did not rise in it."""
     if not row.number("last_value"):
