@@ -94,7 +94,7 @@ class Lightning(LineParser):
     @staticmethod
     def ignores(text: str) -> bool:
         """Lines that are neither bars nor Lightning's last words."""
-        return not any(word in text for word in ("%|", "it/s", "s/it", "Trainer.fit"))
+        return "Trainer.fit" not in text and not _may_be_bar(text)
 
     def fresh(self, steps: Steps) -> int:
         """How many of these rows come before the first that only repeats its forerunner."""
@@ -116,7 +116,7 @@ class Lightning(LineParser):
             if match := _STOPPED.search(line.text):
                 yield _stopped(line, match)
             return
-        if "%|" not in line.text and "it/s" not in line.text and "s/it" not in line.text:
+        if not _may_be_bar(line.text):
             return
         match = _TQDM.search(line.text) or _ENDLESS.search(line.text) or _RICH.search(line.text)
         if match is None or _OTHER.search(line.text[: match.start()]):
@@ -165,6 +165,11 @@ class Lightning(LineParser):
             step_time_s=each,
             metrics=as_json(values),
         )
+
+
+def _may_be_bar(text: str) -> bool:
+    """Whether a line has what every bar has: a rate or a percentage, and how its time or its count is written."""
+    return ("%|" in text or "it/s" in text or "s/it" in text) and ("<" in text or "it [" in text or " • " in text)
 
 
 def _places(steps: Steps) -> Iterable[_Place]:
