@@ -20,6 +20,7 @@ from store import lazy
 _BAR = lazy.compile(
     r"(?P<words>[^%\r]{4,200}): *\d{1,3}%\|[^|\r]{0,300}\| *(?P<n>\d{1,12})/(?P<total>\d{1,12}) \[\d[^\]\r]{0,120}\]"
 )
+_TORCHTUNE = lazy.compile(r"\d\|\d{1,12}\|Loss: ")  # which has a parser of its own
 _AFTER_A_BAR = lazy.compile(r"^.*(?:it/s|s/it)[^\]]{0,120}\]")
 _LOSS = lazy.compile(
     rf"(?<![\w/-])(?P<name>(?:[Tt]rain(?:ing)?[ _])?[Ll]oss) ?[:=]? ?(?P<loss>{NUMBER})(?=[\s,;.|)\]]*(?:$|[\s,;|:]))"
@@ -43,7 +44,7 @@ class BarWords(LineParser):
         """Take one line."""
         text = line.text[-2000:]
         last = next(reversed(list(_BAR.finditer(text))), None)
-        if last is None or "oss" in last[0][last.end("words") - last.start() :]:
+        if last is None or _TORCHTUNE.search(text) or "oss" in last[0][last.end("words") - last.start() :]:
             return ()
         words = _AFTER_A_BAR.sub("", last["words"])
         losses = list(_LOSS.finditer(words))

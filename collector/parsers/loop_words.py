@@ -127,7 +127,7 @@ _REWARD = lazy.compile(
 )
 # What it counts by is its episodes, wherever else on the line a count of steps stands: those of the episode.
 _EPISODE = lazy.compile(
-    r"(?i)^.{0,60}?(?<![\w./-])(?:episodes?|ep|eps|epis)[\s:#=.]{0,3}[\[(]?\s{0,4}(?P<n>\d{1,9}+)(?:\s?(?:/|of)\s{0,4}(?P<total>\d{1,9}+))?(?![\w.]\d|[A-Za-z%])"
+    r"(?i)^.{0,60}?(?<![\w./-])(?:episodes?|ep)[\s:#=.]{0,3}[\[(]?\s{0,4}(?P<n>\d{1,9}+)(?:\s?(?:/|of)\s{0,4}(?P<total>\d{1,9}+))?(?![\w.]\d|[A-Za-z%])"
 )
 _SCORED = lazy.compile(rf"(?i)(?<![\w./-])(?:avg|average|mean|total)?[ _]?score\s?[:=]\s{{0,8}}\[?{NUMBER}")
 # How an agent counts what it has seen, where its policy's loss stands on the line.

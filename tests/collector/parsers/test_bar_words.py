@@ -29,6 +29,7 @@ def test_a_bar_that_tells_its_loss_first(line, step, epoch, loss):
     "line",
     [
         f"Epoch 3, val loss: 0.4: {TAIL}",
+        f"1|8|Loss: 1.75: {TAIL}",
         f"Validating, Loss: 0.4: {TAIL}",
         f"G loss: 0.4 D loss: 0.5: {TAIL}",
         f"Gloss: 3: {TAIL}",

@@ -53,6 +53,7 @@ def parse(text):
         ("End of Training", "completed", {}),
         ("End training....", "completed", {}),
         ("Training completed after 1 iterations at 2025-04-11 14:58:04.", "completed", {}),
+        ("Trial PPO_Pendulum-v1_0a1b2_00003 completed after 30 iterations at 2026-03-01 10:20:26.", "completed", {}),
         ("INFO tune.py: Returning an analysis object by default. You can call it.", "completed", {}),
         ("Training time 1:23:45", "completed", {}),
         ("Training time 2 days, 7:02:11", "completed", {}),
@@ -85,6 +86,7 @@ def test_ends_by_name(text, name, want):
     [
         "Training finished iteration 1 at 2025-04-11 14:58:02. Total running time: 10min 24s",
         "Training is not complete",
+        "request completed after 3 iterations",
         "End of epoch 3 / 30 \t Time Taken: 41 sec",
         "End of epoch 3 / 3000",
         "2026-03-01 10:00:26,001 INFO [decode.py:41] Done!",

@@ -1,4 +1,4 @@
-"""`collector.parsers.ray_trials`: iterations and ends that Ray's reporter tells."""
+"""`collector.parsers.ray_trials`: iterations that Ray's reporter tells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from collector.parsers.base import parse_text
 from collector.parsers.ray_trials import RayTrials
-from store.rows import LogEvent, TrainStep
+from store.rows import TrainStep
 
 AT = "at 2026-03-01 10:00:26. Total running time: 41s"
 
@@ -18,15 +18,10 @@ def test_an_iteration_that_is_over_is_a_step_without_a_loss(who: str) -> None:
     assert (row.framework, row.step, row.loss) == ("ray", 7, None)
 
 
-def test_a_trial_that_completed_is_an_end() -> None:
-    (row,) = parse_text(RayTrials(), f"Trial PPO_Pendulum-v1_0a1b2_00003 completed after 30 iterations {AT}")
-    assert isinstance(row, LogEvent)
-    assert (row.kind, row.name, row.step) == ("train_end", "completed", 30)
-
-
 @pytest.mark.parametrize(
     "line",
     [
+        f"Trial PPO_Pendulum-v1_0a1b2_00003 completed after 3 iterations {AT}",
         f"Trial PPO_Pendulum-v1_0a1b2_00003 errored after 3 iterations {AT}",
         f"Trial PPO_Pendulum-v1_0a1b2_00003 started with configuration: {AT}",
         "the solver finished iteration 7 at once",
