@@ -25,6 +25,8 @@ _HEAD = lazy.compile(
     r"--> (?:TIME: .{1,40}? -- )?STEP: (?P<batch>-?\d{1,12})/(?P<batches>\d{1,12}) -- GLOBAL_STEP: (?P<step>\d{1,12})"
 )
 _FIGURE = lazy.compile(rf"^\s*\| > (?P<key>[A-Za-z]\w{{0,60}}): ?(?P<value>{NUMBER})")
+_MOST = 200
+"""Figures after which a block that does not end is none."""
 _EPOCH = lazy.compile(r"^\s*> EPOCH: (?P<epoch>\d{1,9})/(?P<epochs>\d{1,9})")
 
 
@@ -56,7 +58,7 @@ class Coqui:
             value = number(figure["value"])
             if value is not None:
                 self._figures.setdefault(figure["key"], value)
-            return ()
+            return [*self.close()] if len(self._figures) > _MOST else ()
         return [*self.close()] if self._head is not None and line.text.strip() else ()
 
     def close(self) -> Iterable[ParsedRow]:

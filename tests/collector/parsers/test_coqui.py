@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collector.parsers.base import parse_text
+from collector.parsers.base import Line, parse_text
 from collector.parsers.coqui import Coqui
 from store.rows import TrainStep
 
@@ -50,3 +50,12 @@ def test_figures_without_a_head_and_heads_without_a_loss_are_none() -> None:
 def test_a_block_that_the_log_cuts_is_told_as_far_as_it_goes() -> None:
     (row,) = parse_text(Coqui(), " --> STEP: 24/400 -- GLOBAL_STEP: 1225\n     | > loss: 2.25  (2.5)")
     assert isinstance(row, TrainStep) and (row.step, row.loss) == (1225, 2.25)
+
+
+def test_a_block_that_does_not_end_is_closed_and_takes_no_more() -> None:
+    parser = Coqui()
+    head = Line(" --> STEP: 24/400 -- GLOBAL_STEP: 1225", 1, "log")
+    rows = [*parser.feed(head)]
+    for n in range(1000):
+        rows += parser.feed(Line(f"     | > loss_{n}: 2.5  (2.5)", n + 2, "log"))
+    assert len(rows) == 1 and not parser.wants_more
