@@ -246,3 +246,13 @@ def test_an_exit_status_that_the_script_prints_last_is_the_end_of_the_run(
 ) -> None:
     draft = drafted(LOOP + end, tmp_path)
     assert (draft.family == "G1" and draft.confidence >= 0.7) is ended, (draft.headline, draft.confidence)
+
+
+@pytest.mark.parametrize("what", ["iteration", "epoch", "round"])
+def test_a_part_that_the_training_finished_is_not_its_end(tmp_path: Path, what: str) -> None:
+    log = "".join(
+        f"Training finished {what} {n} at 2026-03-01 10:{n:02d}:00. Total running time: {n}min 1s\n"
+        for n in range(1, 8)
+    )
+    draft = drafted(log, tmp_path)
+    assert draft.confidence < 0.5 or draft.family == "U0", (draft.family, draft.confidence, draft.headline)
