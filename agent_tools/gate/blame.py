@@ -18,6 +18,10 @@ _HARDWARE = lazy.compile(
     r"\b(?:gpus?|cards?|nodes?|hosts?|memory|hbm|links?|cables?|nvlink|switch(?:es)?|boards?|devices?|machines?|fault|failure|problem|error)\b"
     r"|\b(?:gpus?|cards?|nodes?|links?|hbm|boards?)\b[^.;]{0,20}\b(?:(?:is|are|was|were|went) (?:bad|broken|faulty|defective|dead|dying|damaged|unhealthy)|failed(?! to allocate\b)|died|malfunction\w*)\b"
 )
+_NOT_SO = lazy.compile(
+    r"(?i)\b(?:is|are|was|were|did|does|do|has|have|had)(?:n['’]t\b| (?:not|never)\b(?! (?:only|just|merely)\b))"
+)
+"""Within such words: that it is not so."""
 _JOB_ON = lazy.compile(
     r"(?i)\b((?:jobs?|runs?|attempts?)\b(?: \*| [a-z]+){0,2}) (?:ran )?on (?:this|the same|that|its) (?:node|host|machine|gpu|card)\b"
 )
@@ -44,7 +48,18 @@ _COMMAND = lazy.compile(
 def blames_hardware(text: str) -> bool:
     """Does the text say that a piece of hardware is at fault (and does not deny it)?"""
     words = _JOB_ON.sub(r"\1", own_words(text))
-    return bool(_HARDWARE.search(words)) and (not _DENIED.search(words.strip()) or bool(_TURNED.search(words)))
+    return bool(_blaming(words)) and (not _DENIED.search(words.strip()) or bool(_TURNED.search(words)))
+
+
+def _blaming(words: str) -> list[tuple[int, int]]:
+    """Where in a text words stand that blame hardware; what they deny is none: `the hardware is not at fault`."""
+    found: list[tuple[int, int]] = []
+    at = 0
+    while m := _HARDWARE.search(words, at):
+        denied = _NOT_SO.search(m[0])
+        at = m.start() + denied.end() if denied else m.end()
+        found += [] if denied else [m.span()]
+    return found
 
 
 def blamed(text: str) -> frozenset[str]:
@@ -64,7 +79,11 @@ def calls_broken(text: str) -> bool:
 
 def without_blame(text: str) -> str:
     """The text without the words that blame hardware, unless it denies: whether it may blame is decided elsewhere."""
-    return _HARDWARE.sub(" ", text) if blames_hardware(text) else text
+    if not blames_hardware(text):
+        return text
+    for begin, end in reversed(_blaming(text)):
+        text = f"{text[:begin]} {text[end:]}"
+    return text
 
 
 def reaches(text: str) -> str:

@@ -7,6 +7,7 @@ Rank [[E6:2.rank]] was the first to end.                           the row that 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.agreement import OF_ORDER, direction
@@ -48,12 +49,15 @@ def extremes(text: str, ledger: Ledger) -> str:
     """A word like "slowest" or "most" that no cited figure of the clause bears out in its column; "" where each is."""
     for clause in clauses(text, ledger):
         bounds = {m.end() for m in AT_BOUND.finditer(clause.own)}
-        for word in _MOST.finditer(clause.own):
+        words = list(_MOST.finditer(clause.own))
+        for i, word in enumerate(words):
             if any(word.end() <= end <= word.end() + 2 for end in bounds):
                 continue  # "at most *": whether it is one `bounds` says
-            cells = _of_two(word, clause) or [c for g in clause.groups for c in g.cells]
+            cells = (
+                _of_two(word, clause) or _of_several(words, i, clause) or [c for g in clause.groups for c in g.cells]
+            )
             if not any(_extreme(word, c, clause, ledger) for c in cells) and (
-                _of_one(word, clause, ledger) or not _named_so(word, clause)
+                _of_one(word, clause, ledger) or not _named_so(word, clause) or _of_attempt(word, clause, ledger)
             ):
                 return word[0]
     return ""
@@ -67,6 +71,26 @@ def _of_two(word: re.Match[str], clause: Clause) -> list[CellValue]:
     others = [g for g in clause.groups if g is not ahead[0] and g.column == ahead[0].column]
     near = re.fullmatch(rf"[^,;:{HOLE}]{{0,24}}", clause.own[ahead[0].end : word.start()])
     return ahead[0].cells if others and near and not re.match(r"(?i) [a-z]", clause.own[word.end() :]) else []
+
+
+def _of_several(words: Sequence[re.Match[str]], i: int, clause: Clause) -> list[CellValue]:
+    """Where a clause has several such words: the figures behind this one, up to the next, else those ahead of it, from the last on."""
+    if len(words) == 1:
+        return []
+    begin = words[i - 1].end() if i else 0
+    end = words[i + 1].start() if i + 1 < len(words) else len(clause.own)
+    behind = [g for g in clause.groups if words[i].end() <= g.start < end and not g.subject]
+    ahead = [g for g in clause.groups if begin <= g.start and g.end <= words[i].start()]
+    figures = [g for g in behind if any(size(c.value) is not None for c in g.cells)]
+    return [c for g in figures or ahead for c in g.cells]
+
+
+def _of_attempt(word: re.Match[str], clause: Clause, ledger: Ledger) -> bool:
+    """Whether it says which of several attempts, and nothing that is cited beside it is of attempts: `the loss of the first attempt`."""
+    if not re.match(r"(?i) (?:attempt|try)\b", clause.own[word.end() :]):
+        return False
+    names = {c.name for g in clause.groups for cell in g.cells for c in ledger.get(cell.id).columns}
+    return not any("attempt" in n for n in names)
 
 
 def _of_one(word: re.Match[str], clause: Clause, ledger: Ledger) -> bool:

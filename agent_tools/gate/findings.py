@@ -6,15 +6,16 @@ GPU [[E8.gpu]] ran out of memory.        another one, of which the finding only 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.families.base import Assessment
-from agent_tools.gate.denials import affirmed
+from agent_tools.gate.denials import affirmed, negated
 from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
 from agent_tools.gate.vocabulary import FAILED
-from agent_tools.gate.words import stems
+from agent_tools.gate.words import singular, stems
 from agent_tools.references import BadReference, cited, resolve
 from store import lazy
 
@@ -51,3 +52,27 @@ def affirmed_of(a: Assessment, ledger: Ledger) -> Iterator[tuple[set[str], froze
 def of_named(whom: Whom, cells: Iterable[CellValue]) -> bool:
     """Whether each rank or GPU that is cited is one of those that a finding names, of the columns in which it names any."""
     return all(str(c.value) in whom[c.column] for c in cells if c.column in whom)
+
+
+_NONE = lazy.compile(r"(?i)\b(?P<verb>[a-z]{3,20}) no (?P<noun>[a-z]{3,20})\b")
+"""What a finding says that there was none of, and what was not done with it: `reported no step`."""
+
+
+def none_of(assessments: Iterable[Assessment]) -> list[tuple[set[str], str, str]]:
+    """What the findings on a job deny, each with its cells: the verb and the thing of `reported no step`."""
+    found = [a for a in assessments if a.status in ("confirmed", "suspected")]
+    facts = [
+        (set(cited([t])), m) for a in found for t in assessment_facts(a) for m in _NONE.finditer(_MARK.sub("*", t))
+    ]
+    return [(refs, m["verb"].lower(), singular(m["noun"])) for refs, m in facts if refs]
+
+
+def contradicts(text: str, refs: Iterable[str], denied: Iterable[tuple[set[str], str, str]]) -> str:
+    """The words of a sentence that affirm what a finding denies of a cell that it cites; "" where there are none."""
+    own, cited_here = _MARK.sub("*", text), set(refs)
+    for cells, verb, noun in denied:
+        said = rf"(?i)\b(?P<w>{re.escape(verb)} (?:an?|one|some|several|many|its|the|all|every|only|\*)(?: [a-z]+)? {re.escape(noun)}s?)\b"
+        found = re.search(said, own) if cells & cited_here else None
+        if found and not negated(own, found.start()):
+            return found["w"]
+    return ""

@@ -17,6 +17,7 @@ from agent_tools.gate.agreement import disagreement
 from agent_tools.gate.blame import reaches
 from agent_tools.gate.called import done_to
 from agent_tools.gate.clauses import held
+from agent_tools.gate.contrary import contrary
 from agent_tools.gate.english import english
 from agent_tools.gate.grounds import NUMBER_WORDS, Grounds
 from agent_tools.gate.labels import mislabelled
@@ -113,6 +114,7 @@ def _checked(text: str, grounds: Grounds, kind: Kind, ours: bool) -> Checked:
     if why := (
         disagreement(done.text, grounds.ledger)
         or mislabelled(done.text, grounds.ledger)
+        or contrary(done.text, grounds.ledger)
         or ("" if ours else unnamed(done.text, grounds.ledger) or of_another(done.text, grounds.ledger))
     ):
         done.problems.append(why)

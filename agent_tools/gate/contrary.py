@@ -1,0 +1,117 @@
+"""What a sentence puts the wrong way round in small words: until when, since when, which came first, how many of how many.
+
+Node [[E5.node]] was [[E5.state]] until [[E5.begin_ts]].                   its row says from when on it was
+The counter rose first, at [[E6.risen_ts]]; the XID came at [[E7.event_ts]].      the later of two times
+A checkpoint was saved at only [[E8.saves]] of its steps.                      the row has as many steps
+It ended before all [[E9.total_steps]] planned steps.                          the row's last step is the last that was planned
+The loss was at its best, [[E9.best_loss]], at the last step, [[E9.last_step]].     the best was of another step
+"""
+
+from __future__ import annotations
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.gate.clauses import Clause, clauses, held, size
+from agent_tools.gate.order import is_time
+from agent_tools.references import HOLE, BadReference, marks, masked, resolve
+from store import lazy
+
+_UP_TO = lazy.compile(r"(?i)\b(?:until|till|up to|before)(?: the)? $")
+_FROM_THEN_ON = ("begin_ts", "since_ts")
+"""Times from which on a row is so."""
+_SINCE_THEN = lazy.compile(r"(?i)\b(?:ever )?since (?:then|that)\b")
+_FIRST_AT = lazy.compile(
+    rf"(?i)\b(?:(?:came|rose|was|is|ended|started|failed|died|happened|hit|stopped) first|first (?:came|rose)|was the first to [a-z]+)\b[^{HOLE};]{{0,24}}\b(?:at|on) $"
+)
+_ONLY_OF = lazy.compile(
+    rf"(?i)\b(?:only|just|no more than|as few as|a mere) (?P<n>{HOLE}+) of (?:its|the|all|their)(?: the| its)? (?P<m>{HOLE}+ )?(?P<noun>[a-z]+)\b"
+)
+_BEFORE_ALL = lazy.compile(
+    rf"(?i)\b(?:before|without|short of) (?:(?:doing|reaching|finishing|making|completing) )?all (?:of )?(?:(?:the|its) )?(?P<n>{HOLE}+) (?:planned )?steps\b"
+)
+_AT_ITS_STEP = lazy.compile(
+    r"(?i)^\W*(?:was (?:reached )?)?(?:only )?(?:at|in|on) (?:the |its )?(?:very )?(?:(?:first|last|best|final) )?step\W*$"
+)
+_WHICH = lazy.compile(r"^(first|last|best|highest)_(loss|grad_norm)$")
+
+
+def contrary(text: str, ledger: Ledger) -> str:
+    """Why a sentence says the contrary of what its rows say; "" where it does not, or nothing tells."""
+    for clause in clauses(text, ledger):
+        if why := _until(clause, ledger) or _of_all(clause, ledger) or _at_step(clause, ledger):
+            return why
+    return _since_then(text) or _first(text, ledger)
+
+
+def _until(clause: Clause, ledger: Ledger) -> str:
+    """A state that is told to have lasted up to the time at which it began."""
+    for group in clause.groups:
+        cell = group.cells[0]
+        if cell.column not in _FROM_THEN_ON or not (word := _UP_TO.search(clause.own[: group.start])):
+            continue
+        ahead = [c for g in clause.groups if g.end <= word.start() for c in g.cells]
+        if any((c.id, c.row) == (cell.id, cell.row) and c.column in ("state", "reason") for c in ahead):
+            return f"{word[0].strip()!r}: [[{cell.ref}]] is when that began: say from when on it was, or cite the end"
+    return ""
+
+
+def _since_then(text: str) -> str:
+    """`since then` of nothing that was told before."""
+    own = masked(text)
+    found = _SINCE_THEN.search(own)
+    if found is None or HOLE in own[: found.start()]:
+        return ""
+    return f"{found[0]!r}: no moment was told before it: cite the time or the step since when it is so"
+
+
+def _first(text: str, ledger: Ledger) -> str:
+    """What is told to have come first, at a time, where the sentence has an earlier one."""
+    own = masked(text)
+    times: list[tuple[int, CellValue]] = []
+    for mark in marks(text):
+        try:
+            cell = resolve(mark.ref, ledger)
+        except BadReference:
+            continue
+        if is_time(cell):
+            times.append((mark.start, cell))
+    for at, cell in times:
+        if not _FIRST_AT.search(own[:at]):
+            continue
+        earlier = [c for _, c in times if c is not cell and str(c.value) < str(cell.value)]
+        if len(times) > 1 and earlier:
+            return f"[[{earlier[0].ref}]] came before [[{cell.ref}]]: tell them in the order in which they came"
+    return ""
+
+
+def _of_all(clause: Clause, ledger: Ledger) -> str:
+    """`only * of its steps`, where the row has no more of them; and `before all * steps`, where the last of them was made."""
+    for m in _ONLY_OF.finditer(clause.own):
+        cell = next((g.cells[0] for g in clause.groups if g.start == m.start("n")), None)
+        total = next((g.cells[0] for g in clause.groups if m["m"] and g.start == m.start("m")), None)
+        many = total.value if total else held(ledger, cell, m["noun"].lower()) if cell else None
+        if cell is None or not isinstance(many, (int, float)) or not isinstance(cell.value, (int, float)):
+            continue
+        if cell.value >= many:
+            return f"[[{cell.ref}]] is as many as there are of them: say that it is all of them"
+    for m in _BEFORE_ALL.finditer(clause.own):
+        cell = next((g.cells[0] for g in clause.groups if g.start == m.start("n")), None)
+        if cell is not None and cell.column == "total_steps":
+            done, total_steps = size(held(ledger, cell, "last_step")), size(cell.value)
+            if not isinstance(done, float) or not isinstance(total_steps, float) or done >= total_steps:
+                return f"{m[0].split()[0]!r}: nothing tells that [[{cell.ref}]] steps were not made: cite the last step beside them"
+    return ""
+
+
+def _at_step(clause: Clause, ledger: Ledger) -> str:
+    """One of a curve's measures that is put to the step of another of them."""
+    for measure, place in zip(clause.groups, clause.groups[1:], strict=False):
+        a, b = measure.cells[-1], place.cells[0]
+        which = _WHICH.match(a.column)
+        if which is None or not b.column.endswith("_step") or (a.id, a.row) != (b.id, b.row):
+            continue
+        if not _AT_ITS_STEP.match(clause.own[measure.end : place.start].replace(HOLE, "")):
+            continue
+        own = held(ledger, a, f"{which[1]}_step")
+        if own is not None and own != b.value:
+            return f"[[{a.ref}]] was not at step [[{b.ref}]]: cite its own step"
+    return ""
