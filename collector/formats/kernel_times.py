@@ -3,7 +3,8 @@
 [Sun Mar  1 10:00:00 2026] text                       dmesg -T (local time)
 kern  :warn  : 2026-03-01T10:00:00,283302+01:00 text  dmesg -x --time-format iso
 2026-03-01T10:00:00+0100 node1 kernel: text           journalctl -k -o short-iso, rsyslog
-Mar  1 10:00:00 node1 kernel: [  12.345678] text      journalctl -k, syslog (no year, local time; Mär, mars, 3月 by locale)
+Mar  1 10:00:00 node1 kernel: [  12.345678] text      journalctl -k, syslog (no year, local time; Mär, mars, 3月 by locale;
+                                                      the name may have been cut out)
 [   12.345678] text  or  6,3964,206764307,-;text      dmesg, /dev/kmsg (since boot)
 [Mar 01 2026 10:00:00] [ERROR] [tid 841] text         the Fabric Manager's own log (local time)
 node1: [Sun Mar  1 10:00:00 2026] text                any of them behind a node's name, as pdsh and clush print it
@@ -93,7 +94,10 @@ class Clock:
         if found.group("iso") or found.group("short"):
             # dmesg alone writes a fraction behind a comma or the level first, and names no host; a device's address is no program.
             own = "," in found.group() or ":" in line[: found.start("iso")] if found.group("iso") else False
-            spoken = None if own or _DEVICE.match(rest) else _HOST.match(rest)
+            # Who pastes such lines may cut the host's name out of them.
+            nameless = rest.startswith("kernel: ")
+            rest = rest.removeprefix("kernel: ")
+            spoken = None if own or nameless or _DEVICE.match(rest) else _HOST.match(rest)
             if spoken is not None:
                 host = spoken.group("host").partition(".")[0]
                 who = spoken.group("who").partition("[")[0]

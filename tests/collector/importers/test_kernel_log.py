@@ -122,6 +122,8 @@ def test_an_oom_kill_of_an_old_kernel_in_two_lines_is_one_event(tmp_path: Path) 
         (f"2026-03-01T10:00:00+0100 gpu07 kernel: {XID}", datetime(2026, 3, 1, 9, tzinfo=UTC)),
         (f"2026-03-01T10:00:00.123+01:00 gpu07.example.org kernel: [  12.345678] {XID}", datetime(2026, 3, 1, 9, 0, 0, 123000, tzinfo=UTC)),
         (f"Mar  1 10:00:00 gpu07 kernel: [1234567.890123] {XID}", datetime(2026, 3, 1, 9, tzinfo=UTC)),
+        (f"Mar  1 10:00:00 kernel: {XID}", datetime(2026, 3, 1, 9, tzinfo=UTC)),
+        (f"2026-03-01T10:00:00+0100 kernel: [  12.345678] {XID}", datetime(2026, 3, 1, 9, tzinfo=UTC)),
         (f"[   12.345678] {XID}", None),
         (f"6,3964,206764307,-;{XID}", None),
         (f"<4>[   12.345678] {XID}", None),
