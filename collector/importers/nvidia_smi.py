@@ -40,6 +40,13 @@ _FIELDS: dict[str, tuple[str, float, type]] = {
 _WORDS = {"uuid": "gpu_uuid", "gpu_uuid": "gpu_uuid", "pci.bus_id": "pci_bus_id", "gpu_bus_id": "pci_bus_id"}
 _FLAGS = {"remapped_rows.pending": "remap_pending", "remapped_rows.failure": "remap_failure"}
 _REASONS = frozenset({"clocks_event_reasons.active", "clocks_throttle_reasons.active"})
+_REASON_BITS = {
+    "gpu_idle": 0x1, "applications_clocks_setting": 0x2, "sw_power_cap": 0x4, "hw_slowdown": 0x8, "sync_boost": 0x10,
+    "sw_thermal_slowdown": 0x20, "hw_thermal_slowdown": 0x40, "hw_power_brake_slowdown": 0x80,
+}  # fmt: skip
+"""NVML's bits of the reasons that nvidia-smi also gives one by one, as `clocks_throttle_reasons.hw_slowdown`."""
+_SLOW = ("hw_slowdown", "sw_thermal_slowdown")
+"""Reasons without which those that were asked for cannot say that there was none: a hardware slow-down of any kind sets the first."""
 _NUMBER = lazy.compile(r"\s*(-?\d+(?:\.\d+)?)(?:\s*(?:%|MiB|W|MHz|C))?\s*\Z")
 
 
@@ -145,6 +152,8 @@ def _sample(record: dict[str, str], ctx: ImportContext) -> GpuSample:
                 continue
         elif name == "pstate" and re.fullmatch(r"P\d{1,2}", cell.strip()):
             values["performance_state"] = int(cell.strip()[1:])
+    if "throttle_reasons" not in values and (bits := _bits(record)) is not None:
+        values["throttle_reasons"] = bits
     if "engine_active" in values:
         values["activity_source"] = "smi"
     host = _word(record.get("hostname"))
@@ -155,6 +164,19 @@ def _sample(record: dict[str, str], ctx: ImportContext) -> GpuSample:
         origin=ctx.name,
         **values,
     )
+
+
+def _bits(record: dict[str, str]) -> int | None:
+    """The reasons that were asked for one by one, as one number; None where none holds and the telling ones were not asked for."""
+    asked: dict[str, bool] = {}
+    for name, cell in record.items():
+        head, _, reason = name.partition(".")
+        if head in ("clocks_event_reasons", "clocks_throttle_reasons") and reason in _REASON_BITS:
+            said = {"active": True, "not active": False}.get(cell.strip().lower())
+            if said is not None:
+                asked[reason] = said
+    held = sum(_REASON_BITS[reason] for reason, said in asked.items() if said)
+    return held if held or all(reason in asked for reason in _SLOW) else None
 
 
 def _moment(text: str | None, ctx: ImportContext) -> datetime | None:

@@ -199,6 +199,22 @@ def test_smi_rows_with_units_and_missing_fields() -> None:
     assert len(of(rows, GpuDevice)) == 1
 
 
+def test_reasons_that_smi_gives_one_by_one(tmp_path: Path) -> None:
+    """Where none holds, only those of a slow-down say that there was none."""
+    for asked, reasons in (
+        ({"hw_thermal_slowdown": "Active", "sw_power_cap": "Not Active"}, 0x40),
+        ({"hw_slowdown": "Not Active", "sw_thermal_slowdown": "Not Active"}, 0),
+        ({"sw_power_cap": "Not Active", "gpu_idle": "Not Active"}, None),
+        ({"hw_slowdown": "[N/A]", "supported": "Active"}, None),
+    ):
+        path = tmp_path / "smi.csv"
+        fields = ", ".join(f"clocks_event_reasons.{name}" for name in asked)
+        path.write_text(
+            f"index, temperature.gpu, power.draw [W], {fields}\n3, 61, 640.10 W, {', '.join(asked.values())}\n"
+        )
+        assert [s.throttle_reasons for s in of(read(NvidiaSmi(), path)[0], GpuSample)] == [reasons]
+
+
 @pytest.mark.parametrize(
     ("labels", "node"),
     [
