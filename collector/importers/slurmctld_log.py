@@ -31,7 +31,8 @@ _LINE = lazy.compile(r"\[(?P<ts>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-
 _JOB = r"JobId=(?P<job>\d+(?:_\d+|\+\d+)?)(?:\((?P<raw>\d+)\))?"
 _OWN = lazy.compile(
     r"slurmctld version |_slurm_rpc_\w+: |sched: |sched/backfill: |_job_complete: |(?:update|drain)_nodes?: node |Running as primary controller"
-    r"|error: Nodes \S+ not responding|Node \S+ now responding|SchedulerParameters=|Recovered (?:state of|information about) \d"
+    r"|error: Nodes \S+ not responding|Killing JobId=\S+ on failed node |[Rr]equeu(?:e job|ing) JobId=\d|error: Prolog launch failure, JobId="
+    r"|Node \S+ now responding|SchedulerParameters=|Recovered (?:state of|information about) \d"
 )
 _SUBMITTED = lazy.compile(rf"_slurm_rpc_submit_batch_job: {_JOB} InitPrio=")
 _STARTED = lazy.compile(
@@ -50,6 +51,7 @@ _TOLD: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("timeout", lazy.compile(rf"Time limit exhausted for {_JOB}")),
     ("node_fail", lazy.compile(rf"Killing {_JOB} on failed node (?P<node>\S+)")),
     ("preempted", lazy.compile(rf"(?:\w+: )?preempted {_JOB} has been (?:killed|requeued)")),
+    ("launch", lazy.compile(rf"error: (?P<why>Prolog launch failure), {_JOB}")),
     ("blocked", lazy.compile(rf"_pick_best_nodes: {_JOB} never runnable in partition")),
 )
 _NODES = lazy.compile(
@@ -137,7 +139,7 @@ class _Jobs:
             self._of(found["job"], found["raw"], number).submit = ts
         elif found := _STARTED.match(said):
             job = self._of(_any(found, "job") or "", _any(found, "raw"), number)
-            job.start, job.state = ts, "RUNNING"
+            job.start, job.state, job.reason = ts, "RUNNING", None  # why it did not start before is past
             job.nodes, job.partition = expanded(_any(found, "nodes")), found["part"] or found["part2"]
             job.cpus = int(found["cpus"]) if found["cpus"] else None
             if found["job3"] and job.submit is None:
@@ -180,6 +182,9 @@ class _Jobs:
         job = self._of(found["job"], found["raw"], number)
         if event == "timeout":
             job.overdue = True
+            return
+        if event == "launch":  # nothing of it ran: Slurm sends it back, or ends it
+            job.reason, job.submit = found["why"], job.submit or ts
             return
         if event == "signalled":
             job.killed = (ts, found["uid"])

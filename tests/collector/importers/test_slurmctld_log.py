@@ -185,3 +185,24 @@ def test_what_an_excerpt_leaves_out_makes_the_rest_no_other_log(tmp_path: Path, 
         f"{gap}\n"
     )
     assert SlurmctldLog().claims(tmp_path / "part.txt", text.encode()) > 90
+
+
+def test_lines_of_lost_nodes_and_of_prologs_alone_are_the_controllers(tmp_path: Path) -> None:
+    lost = (
+        "[2026-03-01T10:00:00.120] error: Nodes gpu[03-04] not responding, setting DOWN\n"
+        "[2026-03-01T10:00:00.130] Killing JobId=9 on failed node gpu03\n"
+        "[2026-03-01T10:00:00.140] requeue job JobId=9 due to failure of node gpu03\n"
+    )
+    assert SlurmctldLog().claims(tmp_path / "part.txt", lost.encode()) > 90
+    said = "[2026-03-01T10:00:00.130] error: Killing all workers\n[2026-03-01T10:00:00.140] Requeuing the batch\n"
+    assert not SlurmctldLog().claims(tmp_path / "part.txt", said.encode())
+
+
+def test_a_prolog_that_failed_is_the_reason_of_an_attempt_until_the_next_one_starts(tmp_path: Path) -> None:
+    failed = (
+        "[2026-03-01T10:00:01.500] sched: Allocate JobId=9 NodeList=gpu03 #CPUs=8 Partition=train\n"
+        "[2026-03-01T10:00:02.000] error: Prolog launch failure, JobId=9\n"
+    )
+    assert jobs(read(tmp_path, failed))["9", 1].state_reason == "Prolog launch failure"
+    ran = failed + run("9", "WEXITSTATUS 1", start="10:05:00")
+    assert jobs(read(tmp_path, ran))["9", 1].state_reason is None
