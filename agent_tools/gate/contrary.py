@@ -18,6 +18,9 @@ from store import lazy
 _UP_TO = lazy.compile(r"(?i)\b(?:until|till|up to|before)(?: the)? $")
 _FROM_THEN_ON = ("begin_ts", "since_ts")
 """Times from which on a row is so."""
+_WAITED_UNTIL = lazy.compile(
+    r"(?i)\b(?:wait\w*|pending|queued?)\b[^,;:]{0,24}\b(?:until|till|up to|before|to) (?:the )?$"
+)
 _SINCE_THEN = lazy.compile(r"(?i)\b(?:ever )?since (?:then|that)\b")
 _FIRST_AT = lazy.compile(
     rf"(?i)\b(?:(?:came|rose|was|is|ended|started|failed|died|happened|hit|stopped) first|first (?:came|rose)|was the first to [a-z]+)\b[^{HOLE};]{{0,24}}\b(?:at|on) $"
@@ -46,6 +49,8 @@ def _until(clause: Clause, ledger: Ledger) -> str:
     """A state that is told to have lasted up to the time at which it began."""
     for group in clause.groups:
         cell = group.cells[0]
+        if cell.column in ("submit_ts", "eligible_ts") and _WAITED_UNTIL.search(clause.own[: group.start]):
+            return f"[[{cell.ref}]] is when it began to wait: say since when it waited, or cite its start"
         if cell.column not in _FROM_THEN_ON or not (word := _UP_TO.search(clause.own[: group.start])):
             continue
         ahead = [c for g in clause.groups if g.end <= word.start() for c in g.cells]

@@ -127,6 +127,8 @@ def _every(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     evidence = ledger.get(figures[0].id)
     if not _all_rows(evidence, columns, of_job, ledger) or any(c.column in columns for c in rest):
         return
+    if columns == ("attempt",) and len({r.get("job_id") for r in evidence.dicts()}) > 1:
+        return  # attempts of several jobs are not those of one
     rows = range(len(evidence.rows))
     if any(evidence.value(c.column, r) != c.value for c in figures for r in rows):
         return
@@ -149,6 +151,7 @@ def _they_all(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     evidence = ledger.get(cells[0].id)
     rows = range(len(evidence.rows))
     alike = all(evidence.value(c.column, r) == c.value for c in cells for r in rows)
+    alike = alike and (columns != ("attempt",) or len({r.get("job_id") for r in evidence.dicts()}) == 1)
     if alike and _all_rows(evidence, columns, of_job, ledger) and (m["w"].lower() != "both" or len(rows) == _TWO):
         yield m.span("w")
 

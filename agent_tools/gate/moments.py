@@ -24,8 +24,8 @@ _ALSO: dict[str, str] = {
     " cancelled terminated to until ran back",
     "event": "back",
     "last": "to until",
-    "until": "to until",
-    "submit": "submit submitted queued",
+    "until": "to until back",
+    "submit": "submit submitted queued waiting waits waited pending",
     "eligible": "eligible queued",
     "oom": "allocation memory error",
 }

@@ -25,11 +25,14 @@ from agent_tools.gate.grounds import NUMBER_WORDS
 from agent_tools.gate.kinds import doing, finished, kind, of_query
 from agent_tools.gate.levels import levelled
 from agent_tools.gate.multiples import reckoned
+from agent_tools.gate.nearness import near
+from agent_tools.gate.nones import none_told
 from agent_tools.gate.ordinals import ORDINALS, in_order, of_reports, ordered
 from agent_tools.gate.pairs import alike, longer, neither
 from agent_tools.gate.parting import parted
 from agent_tools.gate.records import recorded
 from agent_tools.gate.scope import held_by_job, whole
+from agent_tools.gate.sharing import shared
 from agent_tools.gate.spelled import spelled
 from agent_tools.gate.tries import numbered, tried
 from agent_tools.gate.wholes import of_wholes
@@ -128,6 +131,9 @@ def borne_out(text: str, ledger: Ledger) -> list[tuple[int, int]]:
             *levelled(clause),
             *recorded(clause, ledger),
             *of_wholes(clause, ledger),
+            *near(clause, ledger),
+            *shared(clause, said[:i], ledger),
+            *none_told(clause, ledger),
             *(span for span, so in longer(clause, ledger) if so),
         ]
         found += [(clause.at + a, clause.at + b) for a, b in spans]
