@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from itertools import accumulate
 
 from collector.framing.chunks import JOINED, Chunk
@@ -20,7 +20,7 @@ from collector.framing.labels import Label, may_be_label
 from collector.framing.learned import alone, learn, silent
 from collector.framing.matcher import AnchorMatcher, Segment
 from collector.framing.meaning import Learned
-from collector.framing.times import CARRY, Clock, by_slurm
+from collector.framing.times import CARRY, Clock, by_slurm, spoken_of
 from collector.parsers.base import Parser
 from collector.parsers.wording import TIME, Wording
 from store import lazy
@@ -36,6 +36,8 @@ _NO_DATE = lazy.compile(r"[0-9]{4}[-/][0-9]{1,3}[-/][0-9]{1,3}[ T]+[0-9]{1,4}:[0
 _MAY_BE_TIME = lazy.compile(r"[0-9.] *: *[-+]?[0-9]")
 _Key = tuple[bool, Label, int, str]
 _SOME_TIME = datetime(2026, 3, 1, tzinfo=UTC)
+_SOME_ZONE = timezone(timedelta(hours=5, minutes=45))
+"""None that a log names: a line whose time has a zone of its own is told from one whose zone is the file's."""
 MOST_KNOWN, MOST_TAUGHT, MOST_LESSONS = 100, 12, 40
 MOST_LABELS = 256
 """How many wordings are judged for a file, learned for one parser of a stream, and for all of them."""
@@ -364,11 +366,12 @@ def _timed_alike(wording: Wording, lines: Sequence[str]) -> bool:
     """Whether each of the lines is dated by its slot for that; where it has none, by nothing that is in it."""
     for text in lines:
         found = wording.match(text)
-        told = Clock(UTC, _SOME_TIME).read(text)
+        told = Clock(_SOME_ZONE, _SOME_TIME).read(text)
         if found is None:
             return False
         if TIME in found:
-            if told is None or Clock(UTC).column([t.encode() for t in found[TIME]]) != [told]:
+            times = [time.encode() for time in found[TIME]]
+            if told is None or Clock(_SOME_ZONE, _SOME_TIME).column(times) != [told] or spoken_of(text):
                 return False
         elif told is not None or CARRY.search(text.encode()) or _NO_DATE.search(text):
             return False

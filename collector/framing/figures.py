@@ -15,17 +15,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from collector.parsers.wording import MOMENT, Slot
+from collector.framing import moments
+from collector.parsers.wording import Slot
 from store import lazy
 
 _PLACE = lazy.compile(
-    r"(?P<moment>(?<!\d)\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?(?![\d.,]*\d))"
+    rf"(?P<moment>{moments.MOMENT})"
     r"|(?<=%\|)(?P<bar>[ █▏▎▍▌▋▊▉#0-9]+)(?=\|)"
     r"|(?P<clock>(?<![\w.:])\d{1,3}:\d\d(?::\d\d)?(?![\w.:]))"
     r"|(?P<thousands>(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w,.]))"
     r"|(?P<figure>(?<![\w.])(?:(?<![\w)\]%-])[-+])?\d{1,18}(?:\.\d{0,20}(?:[eE][-+]?\d{1,2})?|[eE][-+]?\d{1,2}(?!\w))?(?![\d_.]))"
     r"|(?P<pad> +)"
 )
+_MOMENT = lazy.compile(moments.MOMENT)
 _DIGITS = "0123456789"
 _BLOCKS = "█▏▎▍▌▋▊▉"
 _BAR = Slot(r"(?:[ #0-9]|" + "|".join(_BLOCKS) + r"){0,200}+", " #" + _DIGITS + _BLOCKS)
@@ -68,7 +70,9 @@ class Form:
             return Slot(f"({pattern})", letters)
         if self.kind == "pad":
             return Slot(f" {{{self.least},{self.digits}}}+", " ")
-        return {"moment": MOMENT, "bar": _BAR, "clock": _CLOCK, "thousands": _THOUSANDS}[self.kind]
+        if self.kind == "moment":
+            return moments.slot(self.shown)
+        return {"bar": _BAR, "clock": _CLOCK, "thousands": _THOUSANDS}[self.kind]
 
     @property
     def value(self) -> bool:
@@ -113,9 +117,7 @@ class Form:
         return " " * rng.choice((self.least, self.least, 1, 2, self.digits - 1, self.digits))
 
     def _moment(self, rng: random.Random) -> str:
-        day = f"{rng.randrange(2015, 2031)}-{rng.randrange(1, 13):02d}-{rng.randrange(1, 29):02d}"
-        end = rng.choice(("", ".5", ",123", ".123456"))
-        return f"{day} {rng.randrange(24):02d}:{rng.randrange(60):02d}:{rng.randrange(60):02d}{end}"
+        return moments.draw(self.shown, rng)
 
     def _bar(self, rng: random.Random) -> str:
         width = rng.choice((0, 1, 10, 10, 80, 200))
@@ -155,7 +157,9 @@ def places(text: str) -> Iterator[str | Form]:
 
 
 def _padding(text: str, match: re.Match[str]) -> Form | None:
-    """Blanks before a figure, whose width follows that of the figure; None for others."""
+    """Blanks before a figure, whose width follows that of the figure; None for others, as those before a time are."""
+    if _MOMENT.match(text, match.end()) is not None:
+        return None
     after = text[match.end() : match.end() + 1]
     before = text[match.start() - 1 : match.start()]
     if not (after.isdigit() or after in ("-", "+") or len(match.group()) > 1):

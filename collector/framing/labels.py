@@ -19,6 +19,7 @@ from functools import lru_cache
 from store import lazy
 
 _SRUN = lazy.compile(r" {0,8}(\d{1,6}): ?")
+_TIME_OF_DAY = lazy.compile(r"\d\d:\d\d:\d\d(?!\d)")
 _BRACKET = lazy.compile(
     r"\[(?:(?P<role>default|trainer|worker|local_rank)[_:]?(?P<local>\d{1,4})(?:\|(?P<both>\d{1,6}))?|(?:rank|Rank|RANK) ?(?P<rank>\d{1,6})"
     r"|(?P<node>[A-Za-z][\w.-]{0,62}):(?P<nlocal>\d{1,2})|1,(?P<mpi>\d{1,6}))\](?P<end><std(?:out|err)>:|:) ?"
@@ -72,7 +73,7 @@ def split_label(text: str, labelled: bool = False, hosts: frozenset[str] = froze
 
 def may_be_label(text: str) -> bool:
     """Whether a line's text, its label taken off, might be taken to begin with one in some log."""
-    if _SRUN.match(text) or _HOST.match(text):
+    if (_SRUN.match(text) and not _TIME_OF_DAY.match(text)) or _HOST.match(text):
         return True
     return split_label(text)[1] != text
 

@@ -107,7 +107,9 @@ class _Row:
 
 
 def _read(kind: type[Parser], text: str) -> _Row | None:
-    """The one row that a line gives, if it gives one and that says nothing of where the line stood."""
+    """The one row that a line gives, if it is fed, gives one and that says nothing of where the line stood."""
+    if not any(anchor in text for anchor in kind.anchors):
+        return None
     try:
         parser = kind()
         rows = list(parser.feed(Line(text, 1, "a")))

@@ -39,6 +39,9 @@ _CLOCK = lazy.compile(r"^(?:\[|\|)?" + _TIME + r"(?:\]|\||,? )")
 LEAD = 72
 _WORDS = lazy.compile(r"[a-z]{3,} ")
 _APART = timedelta(days=30)
+_NEVER = datetime.min.replace(tzinfo=UTC)
+_HOUR = 2
+"""The digits of an hour."""
 # What a chunk is searched for when a line's time has to be carried from an earlier line.
 CARRY = lazy.compile(
     rb"20\d\d[-/][01]\d[-/][0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d)(?![\w:]))?"
@@ -50,10 +53,27 @@ def by_slurm(text: str) -> bool:
     return "CANCELLED AT " in text or "slurmstepd" in text or (text.startswith("[20") and "] error: *** " in text[:60])
 
 
+def spoken_of(text: str) -> bool:
+    """Whether the time of a line stands behind words, so that it depends on the lines before what it is."""
+    match = _ISO.search(text[:LEAD])
+    return match is not None and _WORDS.search(text[: match.start()]) is not None
+
+
 @lru_cache(maxsize=4096)
 def _past(raw: bytes) -> timedelta:
-    """`34:07` or `34:07,530` as the time past the hour."""
-    return timedelta(minutes=int(raw[:2]), seconds=int(raw[3:5]), microseconds=int(raw[6:].ljust(6, b"0") or 0))
+    """`34:07` or `34:07,530` as the time past the hour; a zone may stand behind it."""
+    micro = 0
+    if raw[5:6] in (b".", b","):
+        rest = raw[6:]
+        micro = int(rest[: len(rest) - len(rest.lstrip(b"0123456789"))][:6].ljust(6, b"0"))
+    return timedelta(minutes=int(raw[:2]), seconds=int(raw[3:5]), microseconds=micro)
+
+
+def _in_place(text: str, colon: int) -> str:
+    """A time with what stands before it in a line, where it is known by that."""
+    if colon == _HOUR:
+        return f"[{text}]"
+    return f"[I{text}" if text[: colon - _HOUR - 1].isdigit() else text
 
 
 class Clock:
@@ -107,22 +127,25 @@ class Clock:
         return (self.modified, "file") if self.modified is not None else (None, None)
 
     def column(self, raws: Sequence[bytes]) -> list[datetime] | None:
-        """`read` of many lines of the program's own, of each only its `YYYY-MM-DD HH:MM:SS`, with a fraction or without.
+        """`read` of many lines of the program's own, of each only its time, in one of the ways `moments.py` names.
 
         None where one of them is no time.
         """
         if self.own is not None:
             self._turn(self.own)
-        hours: dict[bytes, datetime] = {}
+        hour: bytes | None = None
+        base = _NEVER
         found: list[datetime] = []
         for raw in raws:
-            base = hours.get(raw[:13])
-            if base is None:
-                begin = self._read(raw[:13].decode("ascii", "replace") + ":00:00")
-                if begin is None:
+            colon = raw.find(b":")
+            if raw[:colon] != hour:
+                if found:
+                    self.last = found[-1]
+                first = self._read(_in_place(raw.decode("ascii", "replace"), colon))
+                if first is None:
                     return None
-                base = hours[raw[:13]] = begin
-            found.append(base + _past(raw[14:]))
+                hour, base = raw[:colon], first - _past(raw[colon + 1 :])
+            found.append(base + _past(raw[colon + 1 :]))
         if found:
             self.last = found[-1]
         return found

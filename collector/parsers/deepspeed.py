@@ -34,6 +34,10 @@ _TIMER = lazy.compile(
 )
 
 
+# Of each of its lines one of these, besides the loss.
+_OWN = ("skipped=", "iter time", "act_loss", "RunningAvg", "Rank: ", " with loss ", "Beginning of Epoch ")
+
+
 class DeepSpeed(LineParser):
     """One stream of DeepSpeed's words."""
 
@@ -47,6 +51,11 @@ class DeepSpeed(LineParser):
         "Beginning of Epoch ",
         "RunningAvgSamplesPerSec=",
     )
+
+    @staticmethod
+    def ignores(text: str) -> bool:
+        """Lines of other loops that tell a loss as this one's does."""
+        return ", loss = " in text and not any(word in text for word in _OWN)
 
     def __init__(self) -> None:
         self._skipped: int | None = None

@@ -50,6 +50,8 @@ _BANNERS = (
 )
 _CORE = ("loss", "eval_loss", "grad_norm", "learning_rate", "epoch")
 _FIGURE = lazy.compile(FIGURE.pattern)
+# Without any of these a dictionary gives nothing; the last are the banners'.
+_OWN = ("grad_norm", "learning_rate", "epoch", "eval_", "policy_avg", "runtime", "current_steps", "Unsloth", "axolotl", "llamafactory", "LLaMA-Factory")  # fmt: skip
 MAX_LINES = 80
 
 Columns = dict[str, Sequence[Any]]
@@ -71,6 +73,13 @@ class HfTrainer:
         "llamafactory",
         "LLaMA-Factory",
     )
+
+    @staticmethod
+    def ignores(text: str) -> bool:
+        """Dictionaries of other loops, closed on their line: those that have nothing but a loss of what the Trainer's have."""
+        open_ = _OPEN.search(text)
+        closed = open_ is None or "}" in text[open_.start() :]
+        return closed and not any(word in text for word in _OWN)
 
     def __init__(self) -> None:
         self._family: str | None = None

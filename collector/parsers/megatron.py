@@ -75,6 +75,11 @@ class Megatron(LineParser):
         "[after training ends]",
     )
 
+    @staticmethod
+    def ignores(text: str) -> bool:
+        """Lines of other loops that have nothing of its own but the word for a step, padded."""
+        return _BARE.match(text) is None and not any(a in text for a in Megatron.anchors if not a.endswith(" "))
+
     def __init__(self) -> None:
         self.wording: Wording | None = None
         self._repeated = Repeated()

@@ -63,6 +63,10 @@ _CALL = lazy.compile(
     r"(?P<place>\S(?:.{0,200}\.cuh?|.{0,120}\bcsrc\W.{0,80}\.(?:c|cc|cpp)))\s*$"
 )
 # OpenBLAS says the like and goes on.
+_INFORMED = lazy.compile(
+    r"I(?:20\d\d)?\d{4} \d\d:\d\d:\d\d(?:[.,]\d{1,9})? +[-+\d.eE]{1,60} [\w./-]{1,200}\.(?:cc|cpp):\d{1,20}\] (?!OP_REQUIRES)"
+)
+_SOURCES = (".cc:", ".cpp:")
 _THREADS = lazy.compile(
     r"^\s*(?:libgomp: Thread creation failed: .{1,200}|OMP: Error #\d+: .{0,80}unable to allocate necessary resources for OMP thread.{0,40})$"
 )
@@ -87,6 +91,11 @@ class Panic:
         "OMP: Error #",
         " in file ",
     )
+
+    @staticmethod
+    def ignores(text: str) -> bool:
+        """What glog and its kin print for information, as long as it holds no more of these words than a source's name."""
+        return _INFORMED.match(text) is not None and not any(a in text for a in Panic.anchors if a not in _SOURCES)
 
     def __init__(self) -> None:
         self._held: tuple[Line, str, str] | None = None

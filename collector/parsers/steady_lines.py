@@ -49,7 +49,10 @@ _FIGURE = lazy.compile(rf"[\s,|)\]][A-Za-z]\w{{0,30}}: {{0,40}}{NUMBER}(?![\w%]|
 _SCORE = lazy.compile(r"(?i)acc|iou|\bmap\b|psnr|ssim|\bf1|auc|dice|bleu|\bwer\b|recall|precision")
 # The figures of several groups of parameters as one value.
 _GROUPS = lazy.compile(r"=\{[^{}]{1,200}\}")
-_DIGITS = lazy.compile(rf"{NUMBER}|\d+")
+# A figure, and the blanks before it: how wide it is makes no other wording. A time of day is one figure.
+_DIGITS = lazy.compile(
+    rf" ?(?:\d{{1,3}}(?::\d\d){{1,2}}(?:[.,]\d{{1,9}})?(?!:)|\d{{1,3}}(?:,\d{{3}})++(?!\d)|{NUMBER}|\d+)"
+)
 ENOUGH = 3
 ENOUGH_OF_ONE_EPOCH = 100
 """Lines that tell one epoch and losses that differ: a loop, even if its next epoch is never seen."""
@@ -68,8 +71,25 @@ class _Wording:
     last: tuple[float, float] = (-1.0, -1.0)
 
 
+_ANCHORS = (
+    "pisode",
+    "loss",
+    "Loss",
+    "LOSS",
+    "(epoch: ",
+    "] total: ",
+    "|| LR: ",
+    "eward",
+    "return:",
+    "return=",
+    "Return:",
+)
+
+
 class _OneLine(LineParser):
     """What a line says, as if its wording were known to be steady."""
+
+    anchors: ClassVar[tuple[str, ...]] = _ANCHORS
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
@@ -81,19 +101,7 @@ class SteadyLines(LineParser):
     """State: the wordings seen so far in one stream."""
 
     name: ClassVar[str] = "steady_lines"
-    anchors: ClassVar[tuple[str, ...]] = (
-        "pisode",
-        "loss",
-        "Loss",
-        "LOSS",
-        "(epoch: ",
-        "] total: ",
-        "|| LR: ",
-        "eward",
-        "return:",
-        "return=",
-        "Return:",
-    )
+    anchors: ClassVar[tuple[str, ...]] = _ANCHORS
 
     reader: ClassVar[type[Parser]] = _OneLine
 

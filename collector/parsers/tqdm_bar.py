@@ -30,9 +30,11 @@ class TqdmBar:
 
     @staticmethod
     def ignores(text: str) -> bool:
-        """Bars with a word before them."""
-        before, percent, _ = text.partition("%")
-        return bool(percent) and any(map(str.isalpha, before)) and "Total " not in text
+        """Bars with a word before them, and lines that have a rate and no bar."""
+        if "Total " in text:
+            return False
+        before, percent, after = text.partition("%")
+        return not percent or "<" not in after or any(map(str.isalpha, before))
 
     def __init__(self) -> None:
         self._planned: set[int] = set()

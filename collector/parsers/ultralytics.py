@@ -49,8 +49,8 @@ class Ultralytics:
 
     @staticmethod
     def ignores(text: str) -> bool:
-        """Lines that begin with a word, but for its heading."""
-        return text.lstrip()[:1].isalpha() and _HEAD.match(text) is None
+        """Lines that do not begin with a number, but for its heading and its last words."""
+        return not text.lstrip()[:1].isdigit() and not any(p.match(text) for p in (_HEAD, _SPEED, _SAVED))
 
     def __init__(self) -> None:
         self._names: tuple[str, ...] = ()

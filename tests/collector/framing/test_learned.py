@@ -111,6 +111,7 @@ def test_figures_of_every_form(epoch: int, loss: float, step: int, total: int) -
 class Fussy(LineParser):
     """Gives a row with one field made of the figure by `how`, or none."""
 
+    anchors: ClassVar[tuple[str, ...]] = ("loss ",)
     how: ClassVar[str] = ""
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
