@@ -20,6 +20,8 @@ NORM = lazy.compile(rf"(?i:(?<![\w/-])(?:grad(?:ient)?s?[_ ]?norm|gnorm)|(?<=\| 
 
 _LOSS = lazy.compile(
     r"(?i:loss)(?:\sso far)?(?P<after>(?:[_/-]?[A-Za-z]\w{0,30}|\d{1,3}(?=\s?[:=])|\s(?i:is|average|avg|train|training|total|mean)(?=[\s:=]))?)"
+    r"(?:(?:\s\([A-Za-z ]{1,24}\))?\s(?i:at|after|for|in|on)\s(?i:(?:mini-?)?batch|iteration|iter|update|epoch|step)\s#?\d{1,12}(?:/\d{1,12})?(?:\sis(?=\s)|(?=\s?[:=]))"
+    r"|\sover\s(?:the\s)?last\s\d{1,9}(?:\s[a-z]{4,12})?(?=\s?[:=]))?"
     rf"\s{{0,3}}(?P<mark>[:=]{{0,2}})\s{{0,12}}(?:\[|tensor\()?(?P<value>{NUMBER})(?![\w%]|\.\d)"
 )
 # The figure before its name, where none is behind it: `0.9816 C.E. Loss, 94.28% Accuracy`.
@@ -104,7 +106,7 @@ def _of(words: set[str], joined: bool) -> Of:
 
 # A count of steps or epochs, and of how many: `Epoch [3/50]`, `iter: 400 / 20000`, `Step 00100`, `epoch 3 of 50`.
 _COUNT = lazy.compile(
-    r"(?<![\w/.-])(?<!warmup )(?<!max )(?<!every )(?:(?P<word>(?i:global[ _]?step|(?:mini-?)?batch|epochiter|iteration|iter|itr|update|epoch|step|round)s?)[\s:=#]{0,4}|(?P<short>(?i:ep|it|up)(?: ?[:=] ?|\. )|Ep |it (?=\d+/)|(?<=\[)(?i:ep|it) {1,8}(?=\d{1,12}\])))"
+    r"(?<![\w/.-])(?<!warmup )(?<!max )(?<!every )(?:(?P<word>(?i:global[ _]?step|(?:mini-?)?batch(?:_?idx)?|epochiter|iteration|iter|itr|update|epoch|step|round)s?)[\s:=#]{0,4}|(?P<short>(?i:ep|it|up)(?: ?[:=] ?|\. )|Ep |(?i:ep) (?=\d{1,9},? (?i:it|iter|iteration|step|batch) \d)|it (?=\d+/)|(?:(?<=^)|(?<=^> )|(?<=^>> ))(?i:it) {1,8}(?=\d{1,12} )|(?<=\d )(?i:it) |(?<=\d, )(?i:it) |(?<=\[)(?i:ep|it) {1,8}(?=\d{1,12}\])))"
     r"[\[(]?\s{0,6}(?P<n>(?:\d{1,3}(?:,\d{3})++|\d{1,12}+))(?:\s?(?:/|of)\s{0,6}(?P<total>\d{1,12}+))?(?![\w.]\d|[A-Za-z])"
 )
 # Without a word for the steps, right behind the epoch, `[3/50][100/448]`, `3 (100/448)`, `3: 100/448`, `3/50 ( 6%) [ 100/448`.
@@ -135,7 +137,9 @@ _SEEN = lazy.compile(
     r"(?<![\w/.-])(?:(?i:total|env|environment)[ _])?(?i:samples?|time[ _]?steps?|frames?|env[ _]?steps?|interactions?)[\s:=#]{0,4}\s{0,6}"
     r"(?P<n>(?:\d{1,3}(?:,\d{3})++|\d{1,12}+))(?:\s?(?:/|of)\s{0,6}(?P<total>\d{1,12}+))?(?![\w.]\d|[A-Za-z])"
 )
-_AHEAD = lazy.compile(r"(?<![\w./-])(?P<n>\d{1,12}+)(?P<total>) (?i:iterations?|iters?|steps?|updates?)(?=[,:])")
+_AHEAD = lazy.compile(
+    r"(?<![\w./-])(?P<n>\d{1,12}+)(?P<total>) (?i:iterations?|iters?|steps?|updates?)(?: (?:done|completed|processed))?(?=[,:])"
+)
 # Nobody fills a total up with zeros: `[03/00000100]` is the hundredth step, and not three out of hundred.
 _PAIR = lazy.compile(r"^\[ {0,6}(?P<epoch>\d{1,9})(?:(?:, {0,8}|/(?=0\d{3}))(?P<n>\d{1,12}))?\]")
 _ROUND = lazy.compile(r"^\[?\s{0,3}\(\s?(\d{1,9})\s?\)\s")  # `[ (3 ) Loss: 0.358, train_Acc: 0.986]`
