@@ -94,12 +94,13 @@ _CARRIES = lazy.compile(r"RayTaskError\((?P<name>[\w.]{1,200})\)$")
 
 @dataclass(slots=True)
 class Raised:
-    """One exception of a chain: type, text and frames."""
+    """One exception of a chain: type, text and frames. `bare`: the type alone, without a colon, and so no text to come."""
 
     name: str
     text: list[str] = field(default_factory=list[str])
     frames: list[Frame] = field(default_factory=list[Frame])
     source: str | None = None
+    bare: bool = False
 
     def message(self) -> str:
         """The text, cut at `MAX_TEXT` characters."""

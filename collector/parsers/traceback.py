@@ -262,7 +262,7 @@ class Traceback:
             raised = RAISED.match(stripped)
             if raised and names_exception(raised["name"], raised["text"], self._headed):
                 self._raised = Raised(raised["name"], [raised["text"] or ""], self._frames, self._source)
-                self._frames, self._last = None, line.line_no
+                self._frames, self._last, self._raised.bare = None, line.line_no, stripped == raised["name"]
                 return []
         self._stray += not self._notebook
         if self._stray > _MAX_STRAY:
@@ -290,8 +290,8 @@ class Traceback:
             self._next_link(line)
             return []
         nested = _NESTED.match(stripped)
-        group = self._raised.name.endswith("Group")
-        if nested or (HEADER in text and (group or self._raised.message() in ("", '"""'))):
+        holds = self._raised.message() in ("", '"""') and not self._raised.bare
+        if nested or (HEADER in text and (holds or self._raised.name.endswith("Group"))):
             self._wrappers.append(self._raised)
             if nested and nested["process"]:
                 self._extra["process"] = int(nested["process"])

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.collector.parsers.test_traceback import one
+from tests.collector.parsers.test_traceback import one, parse
 
 
 def test_the_error_of_a_dataloader_worker_is_wrapper_and_cause():
@@ -177,3 +177,23 @@ RuntimeError: sizes differ at dimension 3
 None
 """)
     assert row.message == "sizes differ at dimension 3"
+
+
+NEXT = """Traceback (most recent call last):
+  File "/home/u/tune.py", line 4, in <module>
+    import peft
+ModuleNotFoundError: No module named 'peft'
+"""
+
+
+@pytest.mark.parametrize("name", ["KeyboardInterrupt", "AssertionError", "lib.errors.GivenUpError"])
+def test_a_type_without_a_colon_carries_no_traceback_that_follows_at_once(name: str):
+    """Python leaves the colon away where there is no text: the next traceback is another rank's, or another start's."""
+    text = f'Traceback (most recent call last):\n  File "/home/u/tune.py", line 80, in <module>\n    fit()\n{name}\n'
+    assert [(r.name, r.line_no) for r in parse(text + NEXT)] == [(name, 1), ("ModuleNotFoundError", 5)]
+
+
+def test_a_type_with_a_colon_and_its_text_below_carries_it():
+    text = 'Traceback (most recent call last):\n  File "/home/u/tune.py", line 80, in <module>\n    fit()\npool.RemoteTraceback: \n'
+    row = one(text + NEXT)
+    assert (row.name, row.cause_name) == ("pool.RemoteTraceback", "ModuleNotFoundError")
