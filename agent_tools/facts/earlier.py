@@ -34,6 +34,8 @@ _QUIET_S, _OTHER_WORDS = 120.0, 4
 _SLURMS = lazy.compile(r"(?:srun|slurmstepd)[\w.-]*: |frame #\d+|\s*$")
 _WENT_ON = 3
 """Steps, or lines of a loop, by which a run is known to have gone on."""
+_CLOSING = 40
+"""Lines between the words of an interrupt and an exception of the closing down."""
 _BUFFER = 200
 """Reports that no buffer holds back: standard output keeps 8 KiB of a process until it ends, and a report has forty bytes or more."""
 
@@ -46,10 +48,7 @@ def of_earlier_try(raised: Raised, progress: Progress, others: Iterable[Raised],
     if _unread(raised) and _another_ran(raised, tail):
         return True
     entry = _ENTRY.fullmatch(raised.row.text("entry_frame"))
-    if raised.name.rsplit(".", 1)[-1] not in _UNLOADED or entry is None or int(entry["line"]) > _HEAD:
-        return False
-    frames = [f for f in raised.calls.split("\n") if f and not f.startswith("> ")]
-    if not all(f.endswith(" in <module>") or "importlib" in f for f in frames):
+    if entry is None or not only_loaded(raised):
         return False
     line, file = raised.row.number("line_no") or 0, raised.row.text("file")
     if _came_after(progress, line, file, tail):
@@ -63,6 +62,34 @@ def of_earlier_try(raised: Raised, progress: Progress, others: Iterable[Raised],
         if later["file"] == entry["file"] and int(later["line"]) > int(entry["line"]):
             return True
     return False
+
+
+def only_loaded(raised: Raised) -> bool:
+    """Whether a program failed as it was loaded, by an import at its head: it had done nothing before."""
+    entry = _ENTRY.fullmatch(raised.row.text("entry_frame"))
+    if raised.name.rsplit(".", 1)[-1] not in _UNLOADED or entry is None or int(entry["line"]) > _HEAD:
+        return False
+    frames = [f for f in raised.calls.split("\n") if f and not f.startswith("> ")]
+    return all(f.endswith(" in <module>") or "importlib" in f for f in frames)
+
+
+def after_interrupts(raised: Raised, others: Iterable[Raised]) -> bool:
+    """Whether a program failed as it was loaded below every keyboard interrupt of its file: they ended an earlier start."""
+    stops = [o.row for o in others if o.role == "interrupt" and o.row.text("file") == raised.row.text("file")]
+    return only_loaded(raised) and bool(stops) and all(_last_line(s) < _last_line(raised.row) for s in stops)
+
+
+def _last_line(row: RowView) -> float:
+    """Where the last of alike exceptions stands."""
+    return (row.number("line_no") or 0) + (row.number("lines_left") or 0) - (row.number("lines_after") or 0)
+
+
+def closing_down(raised: Raised, end: RowView | None) -> bool:
+    """Whether a program that told of a keyboard interrupt failed while it closed down. A bare ^C may be an earlier command's."""
+    if end is None or not end.number("keyboard") or end.get("interrupt_first") is not True or only_loaded(raised):
+        return False
+    after = (raised.row.number("line_no") or 0) - (end.number("interrupt_line") or 0)
+    return 0 < after <= _CLOSING and "^C" not in end.text("interrupt_message")
 
 
 def _unread(raised: Raised) -> bool:

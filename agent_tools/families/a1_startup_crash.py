@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent_tools.facts import Facts, RowView
+from agent_tools.facts.earlier import closing_down
 from agent_tools.facts.evaluating import worked_at
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.faults import Fault, classify, file_system_fails
@@ -57,8 +58,6 @@ _CLASS = {
 
 _BROKEN = "The file system that the program was reading or writing failed, or went away; the program is not to blame."
 
-_CLOSING = 40
-"""Lines between the words of an interrupt and an exception of the closing down."""
 _WHOSE_MEMORY = 0.45
 """Highest confidence where the words do not tell the host's memory from a GPU's, which would be B1."""
 _UNFIT = Fault("env", 0.72, "the CUDA libraries that are there do not fit, as the log says before it")
@@ -127,7 +126,7 @@ def assess(facts: Facts) -> Assessment:
         result.confidence = 0.35
     if _either(facts, cause):
         result.confidence, result.attribution = min(result.confidence, UNSAID), "undetermined"
-    if _after_interrupt(facts, cause):
+    if closing_down(cause, facts.table("run_ending").first):
         result.confidence = 0.35
         result.speaks_against.append(
             claim("Just before it the log says that the run was interrupted from the keyboard.")
@@ -145,15 +144,6 @@ def assess(facts: Facts) -> Assessment:
         text = f"Before it the log says: {unfit['message']} ({unfit['file']} line {unfit['line_no']})."
         result.speaks_for.append(claim(text))
     return result
-
-
-def _after_interrupt(facts: Facts, cause: Raised) -> bool:
-    """Whether a program that told of a keyboard interrupt failed while it closed down. A bare ^C may be an earlier command's."""
-    end = facts.table("run_ending").first
-    if end is None or not end.number("keyboard") or end.get("interrupt_first") is not True:
-        return False
-    after = (cause.row.number("line_no") or 0) - (end.number("interrupt_line") or 0)
-    return 0 < after <= _CLOSING and "^C" not in end.text("interrupt_message")
 
 
 def _confidence(facts: Facts, cause: Raised) -> float:

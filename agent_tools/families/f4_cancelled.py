@@ -7,6 +7,7 @@ failure (a consequence), a time limit, a preemption, a node failure. Says whethe
 from __future__ import annotations
 
 from agent_tools.facts import Facts
+from agent_tools.facts.earlier import after_interrupts
 from agent_tools.facts.held_up import came_to_rest, spinning
 from agent_tools.facts.progress import MOST
 from agent_tools.facts.requested import (
@@ -204,6 +205,9 @@ def _by_srun(found: Assessment, left: RowView) -> Assessment:
 
 
 def _by_session(facts: Facts, end: RowView) -> Assessment:
+    later = next((c for c in facts.causes if after_interrupts(c, facts.raised)), None)
+    if later is not None:
+        return otherwise(f"The interrupt ended an earlier start: a later one could not be loaded ({later.name_ref}).")
     own, doing = _failing(facts, end)
     hangup = count(end, "hangups") > 0
     head = (

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_tools.differential import differential
+from agent_tools.facts.earlier import after_interrupts
 from agent_tools.facts.last_run import sound_at_last
 from agent_tools.families.b2_gpu_fault import assess
 from agent_tools.runs_told import UNSPLIT
@@ -147,3 +148,46 @@ def test_workers_that_were_started_again_are_told_of_a_run_that_came_through(tmp
     assert len(said) == 1
     assert "Before that it had said" in said[0]
     assert not any("workers again" in w.text for w in drafted(text.format(""), tmp_path / "once").warnings)
+
+
+INTERRUPTED = (
+    "Traceback (most recent call last):\n"
+    '  File "/srv/fed/run.py", line 88, in <module>\n'
+    "    rounds(cfg)\n"
+    '  File "/srv/fed/loop.py", line 41, in rounds\n'
+    "    opt.step()\n"
+    "KeyboardInterrupt\n"
+)
+UNLOADED = (
+    "Traceback (most recent call last):\n"
+    '  File "/srv/fed/run.py", line 7, in <module>\n'
+    "    from nets import Small\n"
+    '  File "/srv/fed/nets.py", line 2, in <module>\n'
+    "    import torch\n"
+    "ModuleNotFoundError: No module named 'torch'\n"
+)
+IN_THE_LOOP = UNLOADED.replace("line 7, in <module>", "line 88, in <module>").replace("nets.py\", line 2, in <module>", "nets.py\", line 60, in close")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("log", "family"),
+    [
+        (INTERRUPTED + "round one of two\nround two of two\n" + UNLOADED + UNLOADED, "A1"),
+        (UNLOADED + "round one of two\n" + INTERRUPTED, "F4"),
+        (INTERRUPTED + IN_THE_LOOP, "F4"),
+    ],
+    ids=["a later start", "the interrupt came last", "an import of the closing down"],
+)
+def test_a_start_that_could_not_be_loaded_comes_after_the_interrupt_above_it(
+    tmp_path: Path, log: str, family: str
+) -> None:
+    """Several starts append to one file: an interrupt is the end of its own alone."""
+    assert drafted(log, tmp_path).family == family
+
+
+@pytest.mark.parametrize(
+    ("log", "after"), [(INTERRUPTED + UNLOADED, True), (INTERRUPTED + UNLOADED + INTERRUPTED, False)]
+)
+def test_the_last_of_several_interrupts_counts(tmp_path: Path, log: str, after: bool) -> None:
+    facts = facts_of(log, tmp_path)
+    assert any(after_interrupts(r, facts.raised) for r in facts.raised) is after
