@@ -14,7 +14,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Literal
 
-from agent_tools.facts.noise import rolling_median, spread, step_noise
+from agent_tools.facts.noise import coarse, rolling_median, spread, step_noise
 from agent_tools.facts.strides import from_the_start, window_changed
 from agent_tools.facts.thrown_back import given_back_for_good, leapt_back, nothing_left, stands_still, went_dead
 
@@ -139,7 +139,7 @@ def _flat(good: list[Point], losses: list[float]) -> Reading | None:
         still = begun and level >= 0.5 and _unmoved(losses) and from_the_start(*_places(good))
         same = max(losses) - min(losses) <= 1e-4 * max(abs(level), 1e-3)
         return Reading("flat", n, strong=still or same, why="gradient")
-    if n >= 10 and len(set(losses)) == 1:
+    if n >= 10 and len(set(losses)) == 1 and not coarse(level):
         return Reading("flat", n, strong=n >= 20, why="same")
     if begun and level >= 0.5 and _unmoved(losses) and abs(losses[0] - level) <= STILL * level:
         # Weak: late in a long training, or after a resume, a loss that is averaged over many batches looks the same.

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
+COARSE = 0.01
+"""Below it loggers' four decimals leave two digits or fewer."""
+
 
 def spread(values: Sequence[float]) -> float:
     """Distance between the 10th and the 90th percentile: one stray point does not count."""
@@ -30,3 +33,8 @@ def rolling_median(values: Sequence[float], width: int) -> list[float]:
     """The median of each point's neighbourhood of `width` points, shorter at the edges."""
     half = width // 2
     return [median(values[max(0, i - half) : i + half + 1]) for i in range(len(values))]
+
+
+def coarse(value: float) -> bool:
+    """Whether a small figure was printed to so few digits that figures which differ look alike (0.0019). Zero is itself."""
+    return 0.0 < abs(value) < COARSE and len(f"{value:.3g}".lstrip("-0.").rstrip("0")) <= 2
