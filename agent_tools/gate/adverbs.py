@@ -37,7 +37,9 @@ HARMLESS: dict[str, re.Pattern[str]] = {
     ),
     "yet": lazy.compile(
         r"(?i)^(?!.*\b(?:not|nor|never|no|none|nothing|as|nobody)\b[^,;]*\byet\b).*[,;] yet (?:the|its|it|this|that|rank|node|gpu|job)\b"
+        r"|\b(?:has|have|had) not (?:been )?(?:started|begun|ended|run) yet\b"
     ),
+    "even": lazy.compile(r"(?i)\beven (?:the|its) (?:busiest|least|best|highest|lowest|hottest|longest|largest)\b"),
     "confirms": lazy.compile(r"(?i)\b(?:log|accounting|slurm) (?:itself )?confirms (?:it|this|that)\W*:\W*\*"),
     "gives": lazy.compile(r"(?i)\b(?:accounting|slurm|srun|the log) gives (?:the |an? |its )?[a-z ]{0,24}\*"),
     "gave": lazy.compile(r"(?i)\b(?:accounting|slurm|srun|the log) gave (?:the |an? |its )?[a-z ]{0,24}\*"),

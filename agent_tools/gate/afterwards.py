@@ -105,9 +105,15 @@ def _moment(cell: CellValue) -> datetime | None:
 def _only_after(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """`only after the job had ended`: every row that is cited counts what it tells from the job's end on."""
     cells = [c for g in clause.groups for c in g.cells]
-    late = [held(ledger, c, "after_end_s") for c in cells]
-    if cells and all(isinstance(v, (int, float)) and v > 0 for v in late) and not _DENIED.search(clause.own):
+    late = [_after_end(c, ledger) for c in cells]
+    if cells and all(v is not None and v > 0 for v in late) and not _DENIED.search(clause.own):
         yield from (m.span("w") for m in _ONLY_AFTER.finditer(clause.own))
+
+
+def _after_end(cell: CellValue, ledger: Ledger) -> float | None:
+    """How long after the job's end it came that a row tells, by what it counts up to that end or from it on."""
+    after, before = size(held(ledger, cell, "after_end_s")), size(held(ledger, cell, "before_end_s"))
+    return after if isinstance(after, float) else -before if isinstance(before, float) else None
 
 
 def _of_its_start(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:

@@ -28,6 +28,7 @@ from agent_tools.gate.edges import beside_edge, of_other_end, of_part, outside_o
 from agent_tools.gate.extremes import extremes
 from agent_tools.gate.fates import spared
 from agent_tools.gate.findings import affirmed_of, bare, contradicts, none_of, of_named
+from agent_tools.gate.fleetnone import asked_of_fleet
 from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
 from agent_tools.gate.kills import crashed, unkilled
 from agent_tools.gate.machines import memory_of_another, ownerless, rows_of, undated, unlinked
@@ -265,8 +266,9 @@ class Backing:
 
     def _none_of(self, refs: Iterable[str]) -> frozenset[str]:
         """What the empty answers that are cited have none of: `kernel OOM kill`."""
-        asked = {self.ledger.get(c.id).query for c in self._cells(refs) if c.column == FOUND}
-        return stems(" ".join(words for q in asked if (info := catalog().get(q)) for words in info.none))
+        asked = {c.id: self.ledger.get(c.id) for c in self._cells(refs) if c.column == FOUND}.values()
+        states = [asked_of_fleet(e.query, e.params).replace("_", " ") for e in asked]
+        return stems(" ".join([*states, *(w for e in asked if (info := catalog().get(e.query)) for w in info.none)]))
 
     def _of_no_other(self, backed: set[str], refs: Iterable[str]) -> bool:
         """Whether the subjects that are cited of an answer are those of a finding: of one beside them it says nothing."""
@@ -299,6 +301,8 @@ class Backing:
             for cell in self._cells(refs)
             for said in self._row(self.ledger.get(cell.id), cell.row, cell.column)
             for w in re.findall(r"[A-Z]{2,}(?:_[A-Z]+)*", said)
+        } | {
+            asked_of_fleet(e.query, e.params) for c in self._cells(refs) if (e := self.ledger.get(c.id)).row_count == 0
         }
 
     def _row(self, evidence: Evidence, row: int, column: str) -> list[str]:

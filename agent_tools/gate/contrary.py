@@ -9,9 +9,12 @@ The loss was at its best, [[E9.best_loss]], at the last step, [[E9.last_step]]. 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, clauses, held, size
 from agent_tools.gate.order import is_time
+from agent_tools.gate.vocabulary import means
 from agent_tools.references import HOLE, BadReference, marks, masked, resolve
 from store import lazy
 
@@ -21,6 +24,11 @@ _FROM_THEN_ON = ("begin_ts", "since_ts")
 _WAITED_UNTIL = lazy.compile(
     r"(?i)\b(?:wait\w*|pending|queued?)\b[^,;:]{0,24}\b(?:until|till|up to|before|to) (?:the )?$"
 )
+_SIDE_OF_LINE = lazy.compile(rf"(?i)\b(?P<w>before|after)\b[^{HOLE};:]*\bin line $")
+_OF_EACH = lazy.compile(
+    r"(?i)\b(?:were|are|have been|had been|got) (?:both |all |each )?(?P<w>requeued|preempted|evicted|cancelled)\b"
+)
+_DENIED = lazy.compile(r"(?i)\b(?:not|never|neither|nor|none|no)\b|n['’]t\b")
 _SINCE_THEN = lazy.compile(r"(?i)\b(?:ever )?since (?:then|that)\b")
 _FIRST_AT = lazy.compile(
     rf"(?i)\b(?:(?:came|rose|was|is|ended|started|failed|died|happened|hit|stopped) first|first (?:came|rose)|was the first to [a-z]+)\b[^{HOLE};]{{0,24}}\b(?:at|on) $"
@@ -40,9 +48,42 @@ _WHICH = lazy.compile(r"^(first|last|best|highest)_(loss|grad_norm)$")
 def contrary(text: str, ledger: Ledger) -> str:
     """Why a sentence says the contrary of what its rows say; "" where it does not, or nothing tells."""
     for clause in clauses(text, ledger):
-        if why := _until(clause, ledger) or _of_all(clause, ledger) or _at_step(clause, ledger):
+        if (
+            why := _until(clause, ledger)
+            or _in_lines(clause, ledger)
+            or _of_each(clause, ledger)
+            or _of_all(clause, ledger)
+            or _at_step(clause, ledger)
+        ):
             return why
     return _since_then(text) or _first(text, ledger)
+
+
+def _of_each(clause: Clause, ledger: Ledger) -> str:
+    """What is told of several attempts or jobs, of which one ended otherwise by its row: `both attempts were requeued, * and *`."""
+    m = _OF_EACH.search(clause.own)
+    several = [g for g in clause.groups if g.column in ("attempt", "job_id") and len(g.cells) > 1]
+    if m is None or not several or _DENIED.search(clause.own):
+        return ""
+    for cell in (c for g in several for c in g.cells):
+        state = held(ledger, cell, "state")
+        if isinstance(state, str) and not means(m["w"], state):
+            return f"{m['w']!r} is not how the row of [[{cell.ref}]] ended: say of each what its own row says"
+    return ""
+
+
+def _in_lines(clause: Clause, ledger: Ledger) -> str:
+    """What is put before or after another thing by their lines of one log, which stand the other way round."""
+    lines = [(g, g.cells[0]) for g in clause.groups if g.cells[0].column == "line_no"]
+    for (g, a), (h, b) in pairwise(lines):
+        word = _SIDE_OF_LINE.search(clause.own[g.end : h.start])
+        if word is None or a.id != b.id or held(ledger, a, "file") != held(ledger, b, "file"):
+            continue
+        x, y = size(a.value), size(b.value)
+        early = word["w"].lower() == "before"
+        if isinstance(x, float) and isinstance(y, float) and (x >= y if early else x <= y):
+            return f"{word['w']!r}: line [[{a.ref}]] is not {word['w'].lower()} line [[{b.ref}]]: turn it round"
+    return ""
 
 
 def _until(clause: Clause, ledger: Ledger) -> str:
@@ -109,7 +150,7 @@ def _of_all(clause: Clause, ledger: Ledger) -> str:
 
 def _at_step(clause: Clause, ledger: Ledger) -> str:
     """One of a curve's measures that is put to the step of another of them."""
-    for measure, place in zip(clause.groups, clause.groups[1:], strict=False):
+    for measure, place in pairwise(clause.groups):
         a, b = measure.cells[-1], place.cells[0]
         which = _WHICH.match(a.column)
         if which is None or not b.column.endswith("_step") or (a.id, a.row) != (b.id, b.row):

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, Group, clauses, size
-from agent_tools.gate.machines import of_machine, run_of
+from agent_tools.gate.machines import of_machine, only_job, run_of
 from agent_tools.gate.order import TS, is_time
 from agent_tools.gate.ordinals import ORDINALS
 from agent_tools.gate.scope import last_attempt
@@ -65,6 +65,7 @@ _PIECE = lazy.compile(r"(?i)[,;]|\b(?:and|but|while(?! throttl)|whereas|against|
 
 _OF_ATTEMPT = lazy.compile(rf"(?i)\bend of (?:the|its) (?P<n>{'|'.join(ORDINALS)}|last|earlier|previous) attempt\b")
 _AT = lazy.compile(r"(?i)\s*(?:at|on|by)?\s*")
+_IN_LINE = lazy.compile(r"(?i) (?:in|at|by) line ")
 _OF_RUN = lazy.compile(
     r"(?i)\b(?P<side>before|after) (?:(?:(?:the|its|this) )?(?:job|run|training)(?:'s)?|it|its)(?: (?:had|was))? "
     r"(?P<edge>start(?:ed)?|began|begun|beginning|launch(?:ed)?|end(?:ed|ing)?|finished|stopped|over)\b"
@@ -84,7 +85,10 @@ def outside_of_run(text: str, ledger: Ledger) -> str:
             if lived and own and all((c.id, c.row) == (lived[0].id, lived[0].row) for c in own):
                 continue  # so long after the start of a process: its own
             behind = [g for g in clause.groups if g.start >= said.end() and is_time(g.cells[0])]
-            if any(_AT.fullmatch(clause.own[said.end() : g.start]) for g in behind):
+            lines = [g for g in clause.groups if g.start >= said.end() and g.cells[0].column == "line_no"]
+            if any(_AT.fullmatch(clause.own[said.end() : g.start]) for g in behind) or any(
+                _IN_LINE.fullmatch(clause.own[said.end() : g.start]) for g in lines
+            ):
                 continue  # its time stands behind it: `after the job had ended at *`
             side = (said["side"] or said["of"] or said["whole"]).lower()
             word = (said["edge"] or said["which"] or ("start" if side == "before" else "end")).lower()
@@ -93,7 +97,9 @@ def outside_of_run(text: str, ledger: Ledger) -> str:
                 return cells[0].ref
             for cell in cells:
                 times = _times(cell, ledger)
-                run = run_of(str(ledger.get(cell.id).params.get("job_id") or ""), ledger) if times else None
+                run = (
+                    run_of(str(ledger.get(cell.id).params.get("job_id") or only_job(ledger)), ledger) if times else None
+                )
                 if not times:
                     continue
                 edge = None if run is None else run[1 if word[0] in "efo" or word == "stopped" else 0]
@@ -177,7 +183,7 @@ def beside_edge(text: str, ledger: Ledger) -> str:
                     continue
                 cell = group.cells[0]
                 if (
-                    (edge is _AT_END and re.search(r"memory|limit|requested", cell.column))
+                    (edge is _AT_END and re.search(r"memory|limit(?!_share|_used)|requested", cell.column))
                     or other.search(cell.column)
                     or _of_whole(cell.column, clause.own)
                     or (edge is _AT_END and _has_late(cell, ledger))

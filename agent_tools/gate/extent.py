@@ -55,7 +55,7 @@ _UNSURE = lazy.compile(
 _MORE = r"(?:more|greater|larger|bigger|higher|longer|later|hotter|warmer|busier)"
 _LESS = r"(?:less|fewer|smaller|lower|shorter|earlier|cooler|colder)"
 _THAN_ANY = lazy.compile(
-    rf"(?i)\b(?P<w>(?P<more>{_MORE})|{_LESS})\b[^,;:{HOLE}]*?\bthan (?:on |in |by |of )?(?P<any>(?:any|all|every)(?: of the| the)? others?|any(?:body|one|thing)? else(?:['’]s)?)\b"
+    rf"(?i)\b(?P<w>(?P<more>{_MORE})|{_LESS})\b[^,;:{HOLE}]*?\bthan (?:(?:ended|failed|ran|waited) )?(?:on |in |by |of )?(?P<any>(?:any|all|every)(?: of the| the)? others?|any(?:body|one|thing)? else(?:['’]s)?)\b"
 )
 _NEVER_ABOVE = lazy.compile(
     rf"(?i)\b(?P<a>never|at no time|not once) (?:(?:got|went|rose|was|were|grew|became|used|took|held|reached|had) )*(?P<b>(?P<more>exceeded|above|over|beyond|{_MORE} than)|below|under|{_LESS} than) (?={HOLE})"

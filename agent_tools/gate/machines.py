@@ -70,6 +70,12 @@ def run_of(job: str, ledger: Ledger) -> tuple[str, str] | None:
     return (min(begins), max(ends)) if job and begins and ends else None
 
 
+def only_job(ledger: Ledger) -> str:
+    """The job that was asked about, where all that was asked of a job was asked of one; "" else."""
+    jobs = {str(j) for e in ledger.all() if (j := e.params.get("job_id"))}
+    return next(iter(jobs)) if len(jobs) == 1 else ""
+
+
 def undated(text: str, ledger: Ledger) -> str:
     """The reference to what befell a machine outside of the job's run and is told without its time; "" for none."""
     cells = [c for clause in clauses(text, ledger) for g in clause.groups for c in g.cells]

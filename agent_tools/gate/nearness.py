@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from agent_tools.evidence import CellValue, Ledger
-from agent_tools.gate.clauses import Clause, Group, held, size
+from agent_tools.gate.clauses import Clause, Group, held, job_of, size
 from agent_tools.gate.order import is_time
 from store import lazy
 
@@ -26,6 +26,7 @@ _WELL = lazy.compile(
 _JUST_IN = lazy.compile(
     r"(?i)\b(?P<w>only just|just|barely) (?:within|before|under|below) (?:its|the) (?:time |wall-?clock )?limit\b"
 )
+_OTHER_LIMIT = lazy.compile(r"(?i)\b(?:memory|ram|vram|cgroup|power|temperature|clock|disk|quota)\b")
 _DENIED = lazy.compile(r"(?i)\b(?:not|never|no|none|neither|nor|cannot)\b|n['’]t\b")
 _CLOSE_S, _SHORT_S = 60.0, 300.0
 _SHORT_SHARE, _WELL_SHARE, _BRIM = 0.05, 0.5, 0.98
@@ -64,15 +65,25 @@ def _by(first: Group, second: Group, m: re.Match[str], ledger: Ledger) -> bool:
         gap, most = (x - y).total_seconds(), _CLOSE_S if close else _SHORT_S
     else:
         p, q = size(a.value), size(b.value)
-        if not isinstance(p, float) or not isinstance(q, float) or held(ledger, a, "file") != held(ledger, b, "file"):
+        if not isinstance(p, float) or not isinstance(q, float) or not _one_log(a, b, ledger):
             return False
         gap = p - q
         most = (1.0 if _line(a) else 0.0) if close else _SHORT_SHARE * max(p, q)
     return 0 < (gap if m["way"].lower() == "after" else -gap) <= most
 
 
+def _one_log(a: CellValue, b: CellValue, ledger: Ledger) -> bool:
+    """Whether two places are of one log: of one file, or of one job where one of the answers has no file of its own."""
+    one, other = held(ledger, a, "file"), held(ledger, b, "file")
+    return one == other if one is not None and other is not None else job_of(ledger, a) == job_of(ledger, b)
+
+
 def _limit(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """`well before its limit`, `just within its limit`, beside how long it ran or which share of the limit that was."""
+    if _OTHER_LIMIT.search(clause.own) or any(
+        "limit" in c.column and _share(c, ledger) is None for g in clause.groups for c in g.cells
+    ):
+        return
     shares = {s for g in clause.groups for c in g.cells if (s := _share(c, ledger)) is not None}
     if len(shares) != 1:
         return

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from agent_tools.evidence import FOUND, CellValue, Ledger
 from agent_tools.gate.clauses import TIME
+from agent_tools.gate.fleetnone import no_job
 from agent_tools.gate.scope import narrowed, nodes_of
 from agent_tools.gate.vocabulary import word_set
 from agent_tools.gate.words import stems
@@ -25,6 +26,10 @@ _NONE = lazy.compile(
     rf"(?i)\b(?:no|neither (?:an?|any)|nor (?:was|were|is|are|did|has|had) (?:an?|any)) (?P<what>[^{HOLE},.;:()]+)"
 )
 _COUNT = lazy.compile(rf"(?i){HOLE} (?P<what>[^{HOLE},.;:()]+)")
+_AT_CLOSE = lazy.compile(rf"[^{HOLE}]*\({HOLE}+(?:(?:,| and| or) {HOLE}+)+\)\W*")
+"""Two denials, and behind the last of them what each of them rests on."""
+_NO = lazy.compile(r"(?i)\b(?:no|nor)\b")
+_JOINED = lazy.compile(r"(?i)\W*\b(?:and|nor|or|but)\W*$")
 _OTHER_DENIAL = lazy.compile(r"(?i)\b(?:not|never|none|nor|neither|nothing|nobody|without|\w+n['’]t)\b")
 _ANYWHERE = lazy.compile(r"(?i)\bany (?:nodes?|gpus?|jobs?|machines?|hosts?)\b")
 """More than what the job has."""
@@ -45,13 +50,20 @@ def nothing_of(text: str, cells: Sequence[CellValue], ledger: Ledger) -> bool:
     empty = [c for c in cells if c.column == FOUND]
     if not empty or len({c.id for c in empty}) != len(empty):
         return False
+    if no_job(own, cells, ledger):
+        return True
     if len(empty) == 1:
         return _none_of(own, empty[0], cells, ledger)
     if len(empty) != len(cells):
         return False
     ends = [m.end for m in marks(text)]
-    pieces = [own[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
-    pieces[-1] += own[ends[-1] :]
+    begins = [m.start() for m in _NO.finditer(own)]
+    if _AT_CLOSE.fullmatch(own[begins[-1] :] if begins else "") and len(begins) == len(empty):  # "no * and no * (*, *)"
+        cut = zip([0, *begins[1:]], [*begins[1:], len(own)], strict=True)
+        pieces = [_JOINED.sub("", own[a:b]) for a, b in cut]
+    else:
+        pieces = [own[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+        pieces[-1] += own[ends[-1] :]
     return all(_none_of(piece, cell, [cell], ledger) for piece, cell in zip(pieces, cells, strict=True))
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from agent_tools.evidence import CellValue, Evidence, Ledger
 from agent_tools.gate.again import again
+from agent_tools.gate.besides import small
 from agent_tools.gate.clauses import SUBJECTS, Clause, clauses
 from agent_tools.gate.edges import of_own_end
 from agent_tools.gate.extent import extended
@@ -87,7 +88,7 @@ _PLACED_ON = lazy.compile(
 )
 """Ahead of all nodes or GPUs of a job: a place, and no claim that something befell each of them."""
 _SAME = lazy.compile(rf"(?i)\bthe (?P<same>same) [a-z]+,? {HOLE}")
-_ROW = lazy.compile(rf"(?i),\s+the (?P<n>last|{'|'.join(ORDINALS)}) (?:one )?(?:at|on|in|by)\b[^,{HOLE}]*{HOLE}")
+_ROW = lazy.compile(rf"(?i),\s+the (?P<n>(?:last|{'|'.join(ORDINALS)})(?: one)?) (?:at|on|in|by)\b[^,{HOLE}]*{HOLE}")
 _APPOSITION = lazy.compile(r"[,:(–—]")
 _TELLS = lazy.compile(
     r"(?i)\W*(?:the (?:log|run|job|kernel log)|it|slurm|accounting) (?:holds|shows|has|had|records|recorded|logged|announces|reports|lists|names|raised)\b"
@@ -134,6 +135,7 @@ def borne_out(text: str, ledger: Ledger) -> list[tuple[int, int]]:
             *near(clause, ledger),
             *shared(clause, said[:i], ledger),
             *none_told(clause, ledger),
+            *small(clause, ledger),
             *(span for span, so in longer(clause, ledger) if so),
         ]
         found += [(clause.at + a, clause.at + b) for a, b in spans]
@@ -272,7 +274,8 @@ def _one_of(own: str, clause: Clause, rows: _Rows) -> Iterator[tuple[int, int]]:
         cited = {c.row for g in clause.groups if g.start == m.end() - 1 for c in g.cells}
         order = next((c for c in ("line_no", "event_ts", "ts") if _has(rows.evidence, c)), "")
         places = [str(rows.evidence.value(order, r)).rjust(40) for r in rows.met] if order else []
-        at = -1 if m["n"].lower() == "last" else ORDINALS[m["n"].lower()] - 1
+        which = m["n"].lower().removesuffix(" one")
+        at = -1 if which == "last" else ORDINALS[which] - 1
         if places and places == sorted(places) and at < len(rows.met) and cited == {rows.met[at]}:
             yield m.span("n")
 

@@ -38,7 +38,7 @@ _AS_MANY = lazy.compile(
     r"(?i)(?<!twice )(?<!half )(?<!times )(?<!not )(?<!almost )(?<!nearly )\bas (?P<w>many)(?: (?P<a>[a-z]+))?(?P<op> as)(?: (?:there (?:are|were)|it had|it counts))?(?: (?P<k>[a-z]+))? (?P<b>[a-z]+)\b"
 )
 _BEFORE = lazy.compile(
-    rf"(?i)^\W*(?:the last attempt (?:saved|wrote) )?(?P<n>{_NUMBERS}) (?P<noun>[a-z]+)(?P<did>[^{HOLE},;:]*?) (?:before|until|by the time) [^{HOLE},;:]*?\b(?:ended|finished|over|done|stopped)\b[^{HOLE},;:]*? at (?={HOLE})"
+    rf"(?i)^\W*(?:the last attempt (?:saved|wrote) )?(?P<n>{_NUMBERS}) (?P<noun>[a-z]+)(?P<did>(?: (?:were|had been) (?:saved|written|announced|logged|recorded|reported))?) (?:before|until|by the time) [^{HOLE},;:]*? (?:at|in line) (?={HOLE})"
 )
 _SAME_NUMBER = lazy.compile(rf"(?i)\bthe (?P<w>same) number of [a-z]+(?: [a-z]+)?,? ?\(?(?={HOLE})")
 _UNSURE = lazy.compile(

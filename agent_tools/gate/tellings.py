@@ -37,6 +37,13 @@ _STATISTIC = lazy.compile(
 )
 _AFTER = lazy.compile(r"(?i)\s*(after|later than|since|past)\b(?! all\b)")
 _BEFORE = lazy.compile(r"(?i)\s*(?:before|earlier than|ahead of|until|short of)\b(?P<what>[^,;.]*)")
+_ENDED_SO_LONG = lazy.compile(
+    r"(?i)\b(?:job|run|training) (?:had )?(?:ended|stopped|finished|failed|died) (?:only |about )?$"
+)
+_THE_EVENT = lazy.compile(
+    r"(?i) after (?:the|that|this) (?P<n>xid|error|rise|oom kill|kill|signal|failure)\b(?=\W*$|[,;.])"
+)
+"""`the job ended * after the XID`: the same span, told from its other side."""
 _OF_END = lazy.compile(
     r"(?i)\b(?:end\w*|over|stop\w*|fail\w*|kill\w*|died|death|finish\w*|crash\w*|exit\w*|cancel\w*|complet\w*|terminat\w*|limit|time-?out|gone|then|it|that|this|preempt\w*)\b|^\W*$"
 )
@@ -101,7 +108,7 @@ def mistold(clause: Clause, ledger: Ledger) -> str:
                 wrong = (
                     _flag(piece, cell, groups)
                     or _averaged(piece, cell, groups)
-                    or _side(clause.own[group.end :], cell)
+                    or _side(clause.own[: group.start], clause.own[group.end :], cell, ledger)
                     or _of_else(clause.own[: group.start], cell, ledger)
                     or _either(piece, cell)
                     or _edge(clause.own[group.end :], cell, ledger)
@@ -145,7 +152,7 @@ def _averaged(piece: str, cell: CellValue, groups: list[Group]) -> str:
     return ""
 
 
-def _side(behind: str, cell: CellValue) -> str:
+def _side(ahead: str, behind: str, cell: CellValue, ledger: Ledger) -> str:
     """A span up to the job's end that is told as one after something, or up to something else; and one since it, the other way round."""
     if re.match(r"after_end(?:_|$)", cell.column):
         after = _AFTER.match(behind)
@@ -160,7 +167,8 @@ def _side(behind: str, cell: CellValue) -> str:
     if isinstance(cell.value, (int, float)) and cell.value < 0:
         return ""
     if found := _AFTER.match(behind):
-        return found[0].strip()
+        event = _THE_EVENT.match(behind) if _ENDED_SO_LONG.search(ahead) else None
+        return "" if event and stem(event["n"].lower().split()[-1]) in _about(cell, ledger) else found[0].strip()
     found = _BEFORE.match(behind)
     return found[0].strip() if found and HOLE not in found["what"] and not _OF_END.search(found["what"]) else ""
 
@@ -208,10 +216,15 @@ def _of_else(ahead: str, cell: CellValue, ledger: Ledger) -> str:
     found = _COMES.search(ahead) if re.match(r"before_end(?:_|$)", cell.column) else None
     if found is None:
         return ""
+    return "" if stem(found["n"].lower()) in _about(cell, ledger) else found["n"]
+
+
+def _about(cell: CellValue, ledger: Ledger) -> frozenset[str]:
+    """The stems of what the row of a cell is about: its question, its columns and its texts."""
     evidence = ledger.get(cell.id)
     texts = [str(v) for c in evidence.columns if isinstance(v := evidence.value(c.name, cell.row), str)]
     about = " ".join([evidence.query, *(f"{c.name} {c.doc}" for c in evidence.columns), *texts]).replace("_", " ")
-    return "" if stem(found["n"].lower()) in stems(about) else found["n"]
+    return stems(about)
 
 
 def _of_counter(clause: Clause, ledger: Ledger) -> str:

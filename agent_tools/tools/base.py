@@ -16,10 +16,12 @@ from agent_tools.evidence import FOUND, OR_LATER, OR_LESS, Asks, CellValue, Evid
 from agent_tools.facts import Facts
 from agent_tools.families.base import Assessment
 from agent_tools.formats import format_cell
+from agent_tools.gate.fleetnone import asked_of_fleet
 from agent_tools.references import marks, parse
 from agent_tools.tools.watched import searched
 from agent_tools.untrusted import MAX_CELL, Fence, cap, clean
 from agent_tools.verdict import Draft
+from agent_tools.viewer import Guarded
 from store import lazy
 from store.catalog import catalog
 from store.redact import redact
@@ -256,12 +258,21 @@ def _empty(evidence: Evidence, watched: Sequence[str]) -> str:
 
 def _citable(deps: Deps, evidence: Evidence) -> str:
     """How to cite that nothing was found, where a source was looking on every node throughout: then the count is shown."""
+    if (state := asked_of_fleet(evidence.query, evidence.params)) and _all_jobs(deps, evidence):
+        deps.ledger.mark_shown(evidence.id, [0], [FOUND])
+        return f" Cite that as [[{evidence.id}.{FOUND}]] (= 0 rows): 'No job ended as {state} ([[{evidence.id}.{FOUND}]])'."
     if evidence.row_count or not searched(deps, evidence):
         return ""
     deps.ledger.mark_shown(evidence.id, [0], [FOUND])
     what = catalog()[evidence.query].none[0]
     told = f"The log holds no {what[4:]}" if what.startswith("log ") else f"No {what} ..."
     return f" Cite that as [[{evidence.id}.{FOUND}]] (= 0 rows): '{told} ([[{evidence.id}.{FOUND}]])'."
+
+
+def _all_jobs(deps: Deps, evidence: Evidence) -> bool:
+    """Whether an empty answer was sought among the jobs of everybody, of which there are some."""
+    there = any(c.table == "slurm_job" and c.rows for c in evidence.coverage)
+    return not evidence.row_count and there and not isinstance(deps.reader, Guarded)
 
 
 def show_sentence(deps: Deps, text: str, told: set[str] | None = None) -> str:

@@ -18,6 +18,7 @@ from agent_tools.tools import registry
 from agent_tools.tools.assess import assess
 from agent_tools.tools.base import MAX_SHOWN, Deps, picked, show
 from agent_tools.tools.differential import differential
+from agent_tools.tools.find_jobs import find_jobs
 from agent_tools.tools.log_events import log_events
 from agent_tools.tools.look import VIEWS, look
 from agent_tools.tools.overview import overview
@@ -27,6 +28,7 @@ from agent_tools.tools.sql import SECONDS, sql
 from agent_tools.tools.timeline import timeline
 from agent_tools.tools.training_curve import training_curve
 from agent_tools.verdict import FAMILIES
+from agent_tools.viewer import Guarded, Viewer
 from prompts import digest, load, names, playbook
 from store import Reader, Writer
 from store.result import Result, ResultColumn, StoreError
@@ -110,6 +112,19 @@ async def test_empty_unavailable_and_failed_are_three_answers(ctx: Any):
     assert "Unavailable: no table that this question reads has any data" in unavailable
     assert "no regular expression" in literal
     assert "failed, which is not the same as empty" in failed
+
+
+async def test_that_no_job_of_anybody_is_in_a_state_can_be_cited(ctx: Any):
+    """Of one user's jobs, or in another spelling, or for one who sees own jobs alone, an empty answer says nothing of the others."""
+    told = await find_jobs(ctx, state="TIMEOUT")
+    shown = re.findall(r"Cite that as \[\[(E\d+)\.row_count\]\] \(= 0 rows\): 'No job ended as TIMEOUT", told)
+    assert shown
+    assert all(ctx.deps.ledger.is_shown(id, 0, "row_count") for id in shown)
+    assert "Cite that" not in await find_jobs(ctx, state="TIMEOUT", user="ada")
+    assert "Cite that" not in await find_jobs(ctx, state="time out")
+    assert "Cite that" not in await find_jobs(ctx, state="FAILED")
+    ctx.deps.reader = Guarded(ctx.deps.reader, Viewer("ada"))
+    assert "Cite that" not in await find_jobs(ctx, state="PREEMPTED")
 
 
 async def test_the_timeline_joins_the_stores(ctx: Any):
