@@ -24,7 +24,7 @@ HARMLESS: dict[str, re.Pattern[str]] = {
         r"(?i)^(?!.*\b(?:no|not|none|nothing|nobody|never|all|any\w*|every\w*|each|who|what|cannot|last|next)\b[^,;]*\bbut\b)"
     ),
     "itself": lazy.compile(
-        r"(?i)^\W*(?:the|this|that|its|but the|and the) [a-z]+ itself\b|(?:[,;]|\b(?:while|and|but|whereas|though|although)) (?:and |but )?(?:the|its) [a-z]+ itself\b"
+        r"(?i)\b(?:before|after) the (?:job|run) itself (?:had )?(?:ended|started|began|stopped) at \*|^\W*(?:the|this|that|its|but the|and the) [a-z]+ itself\b|(?:[,;]|\b(?:while|and|but|whereas|though|although)) (?:and |but )?(?:the|its) [a-z]+ itself\b"
     ),
     "own": lazy.compile(
         r"(?i)\b(?:user|launcher|program|scheduler|slurm|srun|torchrun|trainer)['’]?s own (?:code|script|program|frame|report|summary|words?|exception|wrapper|message|log|lines?)\b"
@@ -50,7 +50,7 @@ HARMLESS: dict[str, re.Pattern[str]] = {
         r"(?i)^(?!.*\b(?:stay|kept|keep|remain|well|far|below|safe|just)\w* under\b).*\bunder an? (?:time |memory |wall-?clock )?limit of \*"
     ),
     "dates": lazy.compile(r"(?i)\bdates from \*"),
-    "gone": lazy.compile(r"(?i)\b(?:had|has|have) gone \*"),
+    "gone": lazy.compile(r"(?i)\b(?:had|has|have) gone \*|\b(?:rank|process|pid) \* was gone (?:at|by) \*"),
     "frequent": lazy.compile(r"(?i)\b(?:most|least) frequent\b"),
     "rerun": lazy.compile(r"(?!)"),
     "within": lazy.compile(

@@ -20,7 +20,7 @@ _ALSO: dict[str, str] = {
     "begin": "begin began begun start started starts launched from since went was",
     "since": "from since went was",
     "first": "from since start started began",
-    "end": "end ended ends finish finished stop stopped over died exit exited fail failed fails complete completed crash crashed killed"
+    "end": "end ended ends finish finished stop stopped over died gone exit exited fail failed fails complete completed crash crashed killed"
     " cancelled terminated to until ran back",
     "event": "back",
     "last": "to until",

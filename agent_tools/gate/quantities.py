@@ -24,6 +24,7 @@ from agent_tools.gate.edges import of_own_end
 from agent_tools.gate.extent import extended
 from agent_tools.gate.grounds import NUMBER_WORDS
 from agent_tools.gate.kinds import doing, finished, kind, of_query
+from agent_tools.gate.lastly import lastly
 from agent_tools.gate.levels import levelled
 from agent_tools.gate.multiples import reckoned
 from agent_tools.gate.nearness import near
@@ -136,6 +137,7 @@ def borne_out(text: str, ledger: Ledger) -> list[tuple[int, int]]:
             *shared(clause, said[:i], ledger),
             *none_told(clause, ledger),
             *small(clause, ledger),
+            *lastly(clause, ledger),
             *(span for span, so in longer(clause, ledger) if so),
         ]
         found += [(clause.at + a, clause.at + b) for a, b in spans]

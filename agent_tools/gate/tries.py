@@ -42,7 +42,7 @@ _STARTED_AFTER = lazy.compile(
     rf"(?i)\bthe (?P<a>(?P<n>{'|'.join(ORDINALS)}|last) attempt) (?:was )?(?:started|began|begun) (?P<x>{HOLE}+) (?P<b>after the (?P<m>{'|'.join(ORDINALS)}|previous|earlier)(?: attempt| one)?(?: had| was)?(?: ended| over| been over))(?=\W*$|,)"
 )
 _AT_LIMIT = lazy.compile(
-    r"(?i)\bwhen (?:(?:the|its) (?:time )?(?P<w>limit (?:came|struck|was hit|was reached))|it (?P<v>(?:hit|reached) (?:the|its) (?:time )?limit))\b"
+    r"(?i)\b(?:when|until|before) (?:(?:the|its) (?:time )?(?P<w>limit (?:came|struck|was hit|was reached))|it (?P<v>(?:hit|reached) (?:the|its) (?:time )?limit))\b"
 )
 _ELSEWHERE = lazy.compile(rf"(?i)\bon (?P<w>another|a different|other|different) nodes?,? (?:nodes? )?(?={HOLE})")
 _DENIED = lazy.compile(
