@@ -26,3 +26,50 @@ def test_megatron_names_a_straggler_that_is_far_behind_in_three_reports_on_end()
 def test_megatron_reports_of_ranks_that_differ_little_or_change_name_nobody() -> None:
     assert parse_text(Stragglers(), "\n".join(_report(21, 380.0) for _ in range(9))) == []
     assert parse_text(Stragglers(), "\n".join(_report(n % 2, 120.0) for n in range(9))) == []
+
+
+def test_megatron_names_a_straggler_at_once_where_its_clock_is_the_lowest_and_far_behind() -> None:
+    clocks = " | MnClk/Rnk: 810MHz/{} | MxClk/Rnk: 1755MHz/3"
+    slow = _report(21, 150.0).replace(" | MnEtpt", clocks.format(21) + " | MnEtpt")
+    assert [(r.name, r.rank) for r in parse_text(Stragglers(), slow)] == [("straggler", 21)]
+    assert parse_text(Stragglers(), slow.replace("810MHz/21", "810MHz/8")) == []
+    assert parse_text(Stragglers(), slow.replace("810MHz", "1710MHz")) == []
+
+
+SCORES = """\
+ GPU relative performance:
+ Worst performing 2/64 ranks:
+  Rank=21 Node=gpu-c07 Score=0.55
+  Rank=9 Node=gpu-c02 Score=0.96
+ Best performing 2/64 ranks:
+  Rank=40 Node=gpu-c11 Score=1.00
+"""
+
+
+def test_a_score_below_the_extensions_own_limit_names_a_straggler() -> None:
+    warned = SCORES + "STRAGGLER DETECTION WARNING: Some GPUs have worse relative performance. Affected ranks: [21]\n"
+    first = "".join(warned.splitlines(keepends=True)[-1:]) + SCORES
+    for text in (SCORES, warned, first):  # the warning is that of the same report
+        assert [(r.name, r.rank) for r in parse_text(Stragglers(), text)] == [("straggler", 21)]
+    assert parse_text(Stragglers(), SCORES.replace("0.55", "0.95")) == []
+    assert parse_text(Stragglers(), SCORES.replace("relative", "individual")) == []
+    assert parse_text(Stragglers(), SCORES.replace("GPU relative", "model's relative")) == []
+    assert len(parse_text(Stragglers(), warned * 3)) == 3
+
+
+SECTIONS = """\
+=== Straggler Report at Step 40 ===
+
+Section Timings (ms):
+  backward:
+    Min: 70.10ms, Max: 171.25ms, Avg: 84.20ms, Slowdown: 2.44x
+    Rank 0: 70.10ms
+    Rank 1: 171.25ms
+"""
+
+
+def test_flagscale_names_the_rank_whose_section_takes_half_as_long_again() -> None:
+    assert [(r.name, r.rank) for r in parse_text(Stragglers(), SECTIONS)] == [("straggler", 1)]
+    assert parse_text(Stragglers(), SECTIONS.replace("2.44x", "1.20x")) == []
+    assert parse_text(Stragglers(), SECTIONS.replace("\n\n", "\n\u2713 No stragglers detected.\n")) == []
+    assert parse_text(Stragglers(), SECTIONS.partition("\n")[2]) == []
