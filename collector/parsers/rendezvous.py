@@ -41,6 +41,8 @@ _ERRNO = lazy.compile(
 )
 
 # glog's letter or a logger's level; a line that tells of an error as well is two that one stream has put together
+# A client that is told to try again once more, and has no time left to.
+_SPENT = lazy.compile(r"retrying \(try=\d{1,6}, timeout=(\d{1,12})ms, .{0,80}has timed out after \1ms")
 _WARNED = lazy.compile(r"\s*(?:\[rank\d+\]:)?(?:\[W\d* |W\d{4} |\[?WARN(?:ING)?\b(?!.*\bERROR\b))")
 _MESH = lazy.compile(r"[Gg]loo connectFullMesh failed")
 _Rule = tuple[str, str, re.Pattern[str]]
@@ -219,7 +221,7 @@ def _row(line: Line, line_end: int, name: str, severity: str, found: re.Match[st
         port = place["port"] or place["port2"] or place["port3"] or place["port4"]
         peer = f"{host}:{port}" if host else f":{port}"
     code = whole(errno["errno"] or errno["errno2"] or errno["errno3"]) if errno else None
-    warned = _WARNED.match(line.text) is not None and severity == "error"
+    warned = _WARNED.match(line.text) is not None and severity == "error" and _SPENT.search(text) is None
     return line.event(
         "rendezvous",
         name,

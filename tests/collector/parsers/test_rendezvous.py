@@ -64,6 +64,12 @@ def test_an_address_on_the_next_line_belongs_to_the_time_out():
     assert (row.peer, row.timeout_ms, row.line_end) == ("nccl-master:29500", 120_000.0, 2)
 
 
+def test_a_client_that_is_told_to_try_again_when_its_time_is_spent_has_given_up():
+    text = "[W1 TCPStore.cpp:358] [c10d] TCP client failed to connect/validate to host n1:{0} - retrying (try=0, timeout=300000ms, delay=91ms): The client socket has timed out after {1}ms while trying to connect to (n1, {0})."
+    assert [(r.name, r.severity) for r in parse(text.format(8000, 300_000))] == [("timeout", "error")]
+    assert [r.severity for r in parse(text.format(8000, 30_000))] == ["warning"]
+
+
 def test_the_number_of_the_error_is_kept():
     (row,) = parse(
         "[W socket.cpp:663] [c10d] The client socket has failed to connect to [n]:1 (errno: 101 - Network is unreachable)."
