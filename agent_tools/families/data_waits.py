@@ -8,6 +8,9 @@ from agent_tools.verdict import Claim
 
 _WAITING = 0.5
 _FEW_REPORTS = 5
+_MOSTLY, _LEAST, _FAR = 0.75, 3, 100
+"""Share of the step time at which fewer reports will do, where each waited for more than half of its step and the last is of
+a step so far: the loader's workers have long begun by then."""
 _LITTLE = 0.35
 """A mean engine activity that is low for the busiest GPU of a run."""
 
@@ -15,9 +18,15 @@ _LITTLE = 0.35
 def waited(facts: Facts) -> RowView | None:
     """The row of `data_waits` where the loop waited for most of its step time; None where it did not, or does not say."""
     row = facts.table("data_waits").first
-    if row is None or (row.number("reports") or 0) < _FEW_REPORTS or (row.number("share") or 0) < _WAITING:
+    if row is None:
         return None
-    return row
+    reports, share = row.number("reports") or 0, row.number("share") or 0
+    if reports < _FEW_REPORTS:
+        steps = facts.progress.steps
+        far = steps is not None and (steps.number("last_step") or 0) >= _FAR
+        if not (far and reports == row.number("mostly") and reports >= _LEAST and share >= _MOSTLY):
+            return None
+    return row if share >= _WAITING else None
 
 
 def waited_words(row: RowView) -> str:

@@ -1,4 +1,4 @@
-"""d3_straggler by the trainer's own report of slow ranks (stragglers), and what is none."""
+"""d3_straggler by the trainer's own report of slow ranks (stragglers), data_waits by a few of a loop's own; and what is none."""
 
 from __future__ import annotations
 
@@ -29,3 +29,23 @@ def test_a_trainers_own_straggler_report_names_the_rank(often: int, confidence: 
 )
 def test_what_names_no_rank_that_is_behind_the_others_is_no_straggler(word: str, tmp_path: Path) -> None:
     assert drafted(looped(0, 400) + word + looped(400, 600), tmp_path).family == "G1"
+
+
+def _loop(waits: list[float]) -> str:
+    begin = "03/01 10:0{0}:00 - mmengine - INFO - Epoch(train)  [1][ {1}/9000]  lr: 1.0e-03  eta: 9:00:00"
+    end = "  time: 2.5000  data_time: {0}  memory: 900  loss: {1:.4f}\n"
+    return "".join((begin.format(n, 50 * n) + end.format(w, 3 - n / 10)) for n, w in enumerate(waits, 1))
+
+
+def test_a_few_reports_will_do_where_each_of_them_waited_for_nearly_all_of_its_step(tmp_path: Path) -> None:
+    found = drafted(_loop([2.3, 2.2, 2.25, 2.2]), tmp_path)
+    assert (found.family, found.confidence) == ("D1", 0.45)
+
+
+@pytest.mark.parametrize(
+    "waits",
+    [[2.3, 2.2, 2.25], [2.3, 1.5, 1.5, 1.5], [2.3, 2.4, 2.4, 1.1], [2.3, 0.1, 0.1, 0.1]],
+    ids=["too few", "not nearly all", "not each", "the start of the workers"],
+)
+def test_a_few_reports_that_waited_less_say_nothing(waits: list[float], tmp_path: Path) -> None:
+    assert drafted(_loop(waits), tmp_path).family == "G1"
