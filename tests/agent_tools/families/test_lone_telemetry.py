@@ -72,6 +72,22 @@ def test_a_kernel_log_alone_is_answered(tmp_path: Path) -> None:
     assert (verdict.family, verdict.confidence) == ("B2", 0.6)
 
 
+def _oom_kill(process: str) -> HostEvent:
+    text = f"Memory cgroup out of memory: Killed process 77 ({process}) total-vm:9kB, anon-rss:8kB, UID:1"
+    return HostEvent(ts=T, node="n2", event="oom_kill", pid=77, process_name=process, constraint="CONSTRAINT_MEMCG",
+                     message=text)  # fmt: skip
+
+
+def test_a_kill_in_a_kernels_log_alone_stays_a_suspicion(tmp_path: Path) -> None:
+    answer = judge(World(tmp_path / "a").add(_oom_kill("python"), _watched("n2")), a2.assess)
+    assert (answer.status, answer.confidence) == ("suspected", 0.45)
+    for name, world in (
+        ("daemon", World(tmp_path / "b").add(_oom_kill("slurmstepd"), _watched("n2"))),
+        ("job", World(tmp_path / "c").job("FAILED").add(_oom_kill("python"), _watched("n2"))),
+    ):
+        assert judge(world, a2.assess).status != "suspected", name
+
+
 def test_a_trainers_state_alone_is_answered(tmp_path: Path) -> None:
     state = tmp_path / "trainer_state.json"
     history = ",".join(f'{{"step": {n}, "loss": {3 - n / 60}}}' for n in range(10, 101, 5))
