@@ -259,7 +259,7 @@ def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:
         start_ts=start,
         end_ts=end,
         suspend_ts=sv.time(get("SuspendTime"), ctx.zone),
-        elapsed_s=_elapsed(get("RunTime"), start, end),
+        elapsed_s=_elapsed(get("RunTime"), start, end) if "StartTime" in block else _told_time(get("RunTime")),
         time_limit_s=_limit(get("TimeLimit")),
         node_list=expanded(get("NodeList")),
         node_count=nodes or None,
@@ -289,6 +289,11 @@ def _elapsed(told: str | None, start: datetime | None, end: datetime | None) -> 
     if start is None:
         return None
     return sv.duration(told) if told or end is None else (end - start).total_seconds()
+
+
+def _told_time(told: str | None) -> float | None:
+    """Seconds that a block tells of which somebody left out the line with the start: it ran if it is more than none."""
+    return sv.duration(told) or None
 
 
 def _limit(text: str | None) -> float | None:

@@ -67,6 +67,23 @@ def test_the_fields_of_a_job_without_its_number_are_read_under_the_files_name(
     assert not ScontrolJob().claims(path, b"JobState=PENDING\n")
 
 
+@pytest.mark.parametrize(
+    ("told", "seconds"),
+    [
+        ("RunTime=05:10:00 TimeLimit=06:00:00", 18_600.0),
+        ("RunTime=00:00:00 TimeLimit=06:00:00", None),
+        ("RunTime=05:10:00\n   StartTime=Unknown EndTime=Unknown Deadline=N/A", None),
+    ],
+)
+def test_how_long_a_job_ran_is_known_where_the_line_with_its_start_was_left_out(
+    tmp_path: Path, told: str, seconds: float | None
+) -> None:
+    path = tmp_path / "part.txt"
+    path.write_text(f"JobId=7 JobName=abl\n   JobState=DEADLINE Reason=DeadLine Dependency=(null)\n   {told}\n")
+    (job,) = (r for r in read(ScontrolJob(), path)[0] if isinstance(r, SlurmJob))
+    assert (job.start_ts, job.elapsed_s) == (None, seconds)
+
+
 def test_a_dependency_is_unfulfilled_at_the_end_only_where_the_ended_jobs_record_says_so(tmp_path: Path) -> None:
     """Merged with an end that accounting alone tells, the word of a job that still waited would speak of the end."""
     text = (SAMPLES / "scontrol_job.txt").read_text()
