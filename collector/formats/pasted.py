@@ -1,7 +1,8 @@
-"""What a paste puts around a text: the marks of a quotation or a list before every line, and a page's names for its characters.
+"""What a paste puts around a text: the marks of a quotation or a list before every line, a table's bars, a page's names for its characters.
 
-Threads and mails quote a log with `> ` before each line, a list has `- `, and the source of a page writes `&lt;` for `<`. Only
-a text that is marked throughout is taken for one, and only a short one: nobody quotes a whole log.
+Threads and mails quote a log with `> ` before each line, a list has `- `, and the source of a page writes `&lt;` for `<`. A table
+in Markdown has a bar at both ends of each line, and a ruler below its head. Only a text that is marked throughout is taken for
+one, and only a short one: nobody quotes a whole log.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ LIMIT = 65_536
 """Bytes up to which a file may be a paste."""
 _FEWEST = {b">": 2, b"- ": 3, b"* ": 3}
 """Lines that have to bear a mark; one alone may be a prompt, a bar, a line of a diff."""
+_RULER = lazy.compile(rb"\|(?: {0,8}:?-{2,200}:? {0,8}\|){2,64}")
 _ENTITY = lazy.compile(r"&(?:lt|gt|quot|amp|apos|nbsp|#39|#x27);")
 
 
@@ -24,6 +26,8 @@ def unmarked(raw: bytes) -> bytes:
     """The text without those marks, each line where it was; as it came where it bears none."""
     if raw[:1] in (b">", b"-", b"*") or raw.lstrip()[:1] in (b">", b"-", b"*"):
         raw = _without_marks(raw)
+    if raw.lstrip()[:1] == b"|":
+        raw = _without_bars(raw)
     if b"&" in raw and b"<" not in raw:
         text = raw.decode("utf-8", "surrogateescape")
         if len(_ENTITY.findall(text)) > 1 and not _is_json(text):
@@ -47,3 +51,14 @@ def _without_marks(raw: bytes) -> bytes:
             pattern = rb"^[ \t]*" + re.escape(mark.strip()) + rb"(?: |$|(?=\S))"
             return b"\n".join(re.sub(pattern, b"", line, count=1) for line in lines)
     return raw
+
+
+def _without_bars(raw: bytes) -> bytes:
+    """The cells of a table in Markdown, which alone has a ruler there, with a bar between them; the ruler's line stays empty."""
+    lines = [line.strip() for line in raw.split(b"\n")]
+    at = next((n for n, line in enumerate(lines) if _RULER.fullmatch(line)), 0)
+    said = [line for line in lines if line]
+    if at != lines.index(said[0]) + 1 or not all(len(s) > 1 and s[:1] == s[-1:] == b"|" for s in said):
+        return raw
+    lines[at] = b""
+    return b"\n".join(b"|".join(cell.strip() for cell in line[1:-1].split(b"|")) for line in lines)

@@ -80,3 +80,23 @@ def test_a_quoted_log_is_read_as_the_log(tmp_path: Path) -> None:
 def test_progress_out_of_a_pages_source_is_read(tmp_path: Path) -> None:
     (step,) = [r for r in rows(tmp_path, "{&#39;loss&#39;: 2.5, &#39;epoch&#39;: 1.0}\n") if isinstance(r, TrainStep)]
     assert step.loss == 2.5
+
+
+TABLE = "| JobID | State | ExitCode |\n|-------|:-----:|----------|\n| 71 | PREEMPTED | 0:0 |\n"
+
+
+def test_a_table_in_markdown_is_its_cells() -> None:
+    assert unmarked(TABLE.encode()) == b"JobID|State|ExitCode\n\n71|PREEMPTED|0:0\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TABLE.replace("|-------|:-----:|----------|\n", ""),
+        TABLE + "and that is all\n",
+        "| GPU  Name |  Bus-Id |\n|-----------+---------|\n| 0  A100  | 07:00.0 |\n",
+        "| GPU  Name |  Bus-Id |\n|===========|=========|\n| 0  A100  | 07:00.0 |\n",
+    ],
+)
+def test_bars_without_a_ruler_of_markdown_are_the_texts_own(text: str) -> None:
+    assert unmarked(text.encode()).decode() == text
