@@ -2,7 +2,7 @@
 
 SOURCE  kubectl describe and get, MPIJob and PyTorchJob conditions, Ray's death causes, AzureML, SkyPilot, SageMaker, Vertex,
         Determined: sentences such as "Nodes of this job got pre-empted".
-ROWS    kind `slurm`: preempted, time_limit, node_failure, unschedulable; kind `host_oom` evicted where a node ran out of memory.
+ROWS    kind `slurm`: preempted, time_limit, node_failure, unschedulable, container_failed; kind `host_oom` evicted where a node ran out of memory.
 CAVEAT  a sentence that says what would happen (if, may, when) says of nothing that it did; a pod that is evicted says why in
         another line, so the bare word counts only where no such line stands.
 EXAMPLE AzureMLCompute job failed. PreemptionError: Nodes of this job got pre-empted.
@@ -22,6 +22,7 @@ NAMES: dict[str, str] = {
     "time_limit": "slurm: the job was ended at the deadline or longest run time that was set for it",
     "node_failure": "slurm: the node under a pod was lost",
     "unschedulable": "slurm: no node has what a pod asks for (FailedScheduling)",
+    "container_failed": "slurm: the image of a pod could not be fetched, and no later line tells that it was",
     "evicted": "host_oom: a pod was evicted because its node was low on memory",
 }
 
@@ -39,12 +40,17 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("node_failure", lazy.compile(r"^\s*(?i:reason): +\"?NodeLost\b|\bNode \S+ which was running pod \S+ is unresponsive")),
     ("preempted", lazy.compile(r"\bPod was terminated in response to imminent node shutdown|\b\d+/\d+ workers? (?:is|are) evicted|^\s*(?i:reason): +\"?(?:Preempted|PreemptionByScheduler|\w+JobPreempted)\b|\b[Pp]reempted by (?:a )?pod\b|\bPreemptionError: ")),
 )  # fmt: skip
+_PULL = lazy.compile(
+    r"\bFailed to pull image \"[^\"]{1,300}\"|\bError: (?:ErrImagePull|ImagePullBackOff)\b|^\s*(?i:reason): +\"?(?:ErrImagePull|ImagePullBackOff)\b"
+    r"|^\S+ +0/\d+ +(?:Init:)?(?:ErrImagePull|ImagePullBackOff)\b"
+)
+_PULLED = lazy.compile(r"\bSuccessfully pulled image\b|\b(?:Created|Started) container\b")
 _EVICTED = lazy.compile(r"^\s*(?i:reason): +\"?(?:Evicted|\w+Evicted)\b|^\S+ +\d+/\d+ +Evicted\b")
 _LOW = lazy.compile(r"\b[Nn]ode was low on resource: (?P<what>[\w-]+)")
 
 
 class Evictions:
-    """State: a pod that is said to be evicted, until a line says why; what was said already."""
+    """State: a pod that is said to be evicted, until a line says why; an image that did not come; what was said already."""
 
     name: ClassVar[str] = "evictions"
     anchors: ClassVar[tuple[str, ...]] = (
@@ -63,11 +69,17 @@ class Evictions:
         "is unresponsive",
         "imminent node shutdown",
         "victed",
+        "ull image",
+        "pulled image",
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "ed container",
         "low on resource",
     )
 
     def __init__(self) -> None:
         self._evicted: Line | None = None
+        self._unpulled: Line | None = None
         self._said: set[str] = set()
 
     @property
@@ -83,6 +95,12 @@ class Evictions:
             if found["what"] != "memory" or not self._new("evicted"):
                 return []
             return [line.event("host_oom", "evicted", text.strip(), severity="fatal", parser=self.name)]
+        if _PULLED.search(text):
+            self._unpulled = None
+            return []
+        if _PULL.search(text):
+            self._unpulled = self._unpulled or line
+            return []
         for name, pattern in _RULES:
             if found := pattern.search(text):
                 said = found.groupdict().get("text") or text
@@ -94,9 +112,13 @@ class Evictions:
         return []
 
     def close(self) -> Iterable[ParsedRow]:
-        """A pod that was evicted, and no line said why."""
+        """A pod that was evicted, and no line said why; an image that did not come."""
         line, self._evicted = self._evicted, None
-        return [self._says(line, "preempted", line.text)] if line is not None and "preempted" not in self._said else []
+        image, self._unpulled = self._unpulled, None
+        rows = [self._says(image, "container_failed", image.text)] if image is not None else []
+        if line is not None and "preempted" not in self._said:
+            rows.append(self._says(line, "preempted", line.text))
+        return rows
 
     def _new(self, name: str) -> bool:
         known = name in self._said

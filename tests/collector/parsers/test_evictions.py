@@ -21,6 +21,9 @@ def parse(text):
         ("Reason:  Evicted", "preempted"),
         ("fit-worker-3    0/1   Evicted   0   4h", "preempted"),
         ("Message:  Pod was terminated in response to imminent node shutdown.", "preempted"),
+        ("  Warning  Failed  9s (x2 over 40s)  kubelet  Error: ErrImagePull", "container_failed"),
+        ('  Warning  Failed  9s  kubelet  Failed to pull image "reg.example/fit:3": not found', "container_failed"),
+        ("fit-worker-3    0/1   ImagePullBackOff   0   4m", "container_failed"),
         ("Reason:  DeadlineExceeded", "time_limit"),
         ('  "SecondaryStatus": "MaxRuntimeExceeded",', "time_limit"),
         ("Reason:  NodeLost", "node_failure"),
@@ -51,3 +54,14 @@ def test_an_eviction_for_memory_is_told_by_its_message():
 )
 def test_what_only_speaks_of_it_gives_nothing(text):
     assert parse(text) == []
+
+
+def test_an_image_that_came_at_last_held_nobody_up():
+    late = "  Warning  Failed  9s  kubelet  Error: ErrImagePull\n"
+    assert [e.name for e in parse(late)] == ["container_failed"]
+    for word in (
+        'Pulled  3s  kubelet  Successfully pulled image "reg.example/fit:3"',
+        "Started  2s  kubelet  Started container fit",
+    ):
+        assert parse(late + f"  Normal  {word}\n") == []
+    assert parse("imagePullPolicy: Always\nwe saw an ImagePullBackOff once\n") == []
