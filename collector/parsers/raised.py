@@ -22,8 +22,15 @@ _WHOLE = (
     "|StopIteration|BadZipFile|BadGzipFile|DimensionMismatch|BrokenExecutor|TerminatedWorker|FailFast|EnforceNotMet"
 )
 _LOWER = r"(?:cv2|struct|zlib|binascii|socket|select)\.(?:error|timeout)"
-_ENDING = (
-    rf"(?:(?:[A-Za-z_]\w*\.)+Error|{_LOWER}|(?:[A-Za-z_]\w*\.)*(?:_?[A-Z]\w*(?:{_LAST})|{_WHOLE}))(?:\([\w., ]+\))?"
+_ENDING = rf"(?:(?:[A-Za-z_]\w*\.)+Error|{_LOWER}|(?:[A-Za-z_]\w*\.)+(?:exceptions|errors)\.[A-Z]\w*|(?:[A-Za-z_]\w*\.)*(?:_?[A-Z]\w*(?:{_LAST})|{_WHOLE}))(?:\([\w., ]+\))?"
+UNUSUAL_ANCHORS = (
+    ".error: ",
+    ".exceptions.",
+    ".errors.",
+    "ipFile",
+    "DimensionMismatch",
+    "EnforceNotMet",
+    "SystemExit",
 )
 RAISED = lazy.compile(rf"(?P<name>{_TYPE})(?::(?: (?P<text>.*))?)?\s*$")
 LONE = lazy.compile(rf"\s*(?P<name>{_ENDING})(?:: (?P<text>\S.*)|:?)\s*$")

@@ -31,6 +31,7 @@ from collector.parsers.raised import (
     PARAGRAPHS,
     RAISED,
     SITE,
+    UNUSUAL_ANCHORS,
     Raised,
     exception_row,
     half_said,
@@ -69,11 +70,7 @@ class Traceback:
         "KeyboardInterrupt",
         "ArrowInvalid",
         "NotFound: ",
-        ".error: ",
-        "ipFile",
-        "DimensionMismatch",
-        "EnforceNotMet",
-        "SystemExit",
+        *UNUSUAL_ANCHORS,
         *CAUGHT_ANCHORS,
     )
     ignores = staticmethod(says_no_failure)

@@ -80,3 +80,11 @@ def test_the_plainest_type_below_frames_without_their_header_is_one(said: str):
     (row,) = parse_text(Traceback(), f"{frame}Exception: {said}\n")
     assert (row.name, row.message) == ("Exception", said)
     assert not parse_text(Traceback(), f"{frame}Except: {said}\n")
+
+
+@pytest.mark.parametrize("name", ["requests.exceptions.ReadTimeout", "botocore.errors.SlowDown"])
+def test_a_type_of_a_module_of_exceptions_is_one_whatever_it_is_called(name: str):
+    (row,) = parse_text(Traceback(), f"step 40 loss 2.1\n{name}: (host='hub.example', port=443) (read timeout=10)\n")
+    assert (row.kind, row.name) == ("exception", name)
+    for text in (f"see {name}: what to do", f"{name} may be raised", f"{name.lower()}: a module", f"  {name}.retry: 3"):
+        assert not parse_text(Traceback(), f"step 40 loss 2.1\n{text}\n")
