@@ -110,7 +110,7 @@ _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"^(?:unrecognized option|invalid option -- |option '[^']{1,60}' (?:requires an argument|is ambiguous|doesn't allow))", "bad_option", "fatal"),
         (r"(?:[Jj]ob|[Ss]tep) (?:\S+ )?(?:has )?exceeded (?:its|the) time ?limit", "time_limit", "fatal"),
         (r"(?:QOS|Assoc|account|limit).*(?:limit|exceed|Invalid)|AssocGrp|QOSMax|Job violates", "job_limit", "fatal"),
-        (r"[Uu]nable to allocate resources|Requested node configuration|allocation failure|Job allocation .* has been revoked", "allocation_failed", "fatal"),
+        (r"[Uu]nable to allocate resources|Requested node configuration|allocation failure", "allocation_failed", "fatal"),
         (r"[Uu]nable to contact slurm controller|Socket timed out on send/recv|Unable to connect to slurm|slurm_load_", "controller_unreachable", "error"),
         (r"queued and waiting for resources|Pending job allocation", "queued", "info"),
         (r"has been allocated resources|Granted job allocation|Nodes? .* (?:is|are) ready for job", "allocated", "info"),

@@ -38,6 +38,12 @@ def test_a_warning_of_the_limit_or_another_limit_is_no_time_limit(text: str) -> 
     assert ("slurm", "time_limit") not in ends(Slurm(), text)
 
 
+def test_an_allocation_that_was_revoked_had_been_made() -> None:
+    assert ends(Slurm(), "salloc: Job allocation 88 has been revoked.") == []
+    assert ends(Slurm(), "salloc: error: Job allocation 88 has been revoked") == [("slurm", "other")]
+    assert ends(Slurm(), "srun: error: Job allocation failure") == [("slurm", "allocation_failed")]
+
+
 @pytest.mark.parametrize(
     "text",
     [
