@@ -18,6 +18,7 @@ from agent_tools.families.bus_error import bus_error
 from agent_tools.families.ended_alike import killed_before
 from agent_tools.families.host_memory import host_memory, ran_out
 from agent_tools.families.likeliest_sender import known_sender, likeliest_sender, sent_by
+from agent_tools.families.lone_kernel import SYSTEM, lone_end
 from agent_tools.families.meant_signals import MEANT, meant
 from agent_tools.families.wording import UNSAID, claim, missing
 from store import lazy
@@ -28,9 +29,6 @@ EXPLAINS = ("C1", "C3", "D1", "D2", "E3", "F4", "G1")
 _FATAL = {4, 6, 7, 8, 9, 11} | MEANT
 _CRASH = {4, 6, 7, 8, 11}
 _JUST_BEFORE_S = 120.0
-_SYSTEM = frozenset(
-    {"nvidia-smi", "slurmd", "slurmstepd", "systemd", "dockerd", "containerd", "dcgm-exporter", "nv-hostengine"}
-)
 _UNEXPECTED = lazy.compile(r'"exit_type": ?"SYSTEM_ERROR"')
 _CRASHED = "WorkerCrashedError"
 """Ray's type for a worker that died under a task; of an actor that died it has another, which is also that of a wanted end."""
@@ -69,8 +67,8 @@ def assess(facts: Facts) -> Assessment:
         gone = _vanished(facts)
         if crash is None and gone is not None:
             return _gone(facts, gone)
-        if crash is None and (lone := _lone_kill(facts)) is not None:
-            return _killed_somewhere(lone)
+        if crash is None and (lone := lone_end(facts)) is not None:
+            return lone
         return _crashed(facts, crash) if crash is not None else _absent(facts)
     if oom and facts.ending.succeeded and (facts.progress.finished or before_work(facts) or (oom.doubt and not rows)):
         return _beside(oom)
@@ -165,36 +163,9 @@ def _kernel_crash(facts: Facts) -> RowView | None:
         before = row.number("before_end_s")
         if row.get("hidden"):  # as likely a crash of whoever else was on the node
             continue
-        if before is not None and -60.0 <= before <= _JUST_BEFORE_S and row.text("process_name") not in _SYSTEM:
+        if before is not None and -60.0 <= before <= _JUST_BEFORE_S and row.text("process_name") not in SYSTEM:
             return row
     return None
-
-
-def _lone_kill(facts: Facts) -> RowView | None:
-    """The last kill for want of memory in a kernel's log, where nothing else is there that could tell of a job."""
-    if facts.overview is not None or facts.has_log:
-        return None
-    rows = facts.table("host_events").one_of("event", "oom_kill")
-    told = [r for r in rows if not r.get("hidden") and r.has("process_name") and r.text("process_name") not in _SYSTEM]
-    return told[-1] if told else None
-
-
-def _killed_somewhere(row: RowView) -> Assessment:
-    result = Assessment(CODE, "suspected", confidence=0.45, attribution="undetermined")
-    on = f" of {row['node']}" if row.has("node") else ""
-    by = "its cgroup's limit" if "MEMCG" in row.text("limit_kind") else "the host's memory"
-    result.headline = (
-        f"The kernel{on} killed {row['process_name']}, because {by} was used up; whether it was the job's is not known."
-    )
-    result.speaks_for.append(claim(f"The kernel{on} says: {row['message']}"))
-    result.missing.append(
-        missing("Whether that process was the job's.", "the job's output (log_line), sacct (slurm_job)")
-    )
-    result.actions.append(
-        claim("Ask for more memory, or let the program hold less of it, if the process was the job's.")
-    )
-    result.counterfactual = result.speaks_for[0].text
-    return result
 
 
 def _crashed(facts: Facts, row: RowView) -> Assessment:

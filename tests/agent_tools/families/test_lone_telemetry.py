@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from agent_tools.families import a2_signal_kill as a2
 from agent_tools.families import b2_gpu_fault as b2
+from agent_tools.families import f1_node_down as f1
 from evals.recorded import verdict_on
 from store.rows import GpuEvent, HostEvent, SlurmJob, SourceHealth
 from tests.agent_tools.families.world import JOB, T, World, judge
@@ -72,20 +74,35 @@ def test_a_kernel_log_alone_is_answered(tmp_path: Path) -> None:
     assert (verdict.family, verdict.confidence) == ("B2", 0.6)
 
 
-def _oom_kill(process: str) -> HostEvent:
-    text = f"Memory cgroup out of memory: Killed process 77 ({process}) total-vm:9kB, anon-rss:8kB, UID:1"
-    return HostEvent(ts=T, node="n2", event="oom_kill", pid=77, process_name=process, constraint="CONSTRAINT_MEMCG",
-                     message=text)  # fmt: skip
+def _said(event: str, process: str | None, text: str) -> HostEvent:
+    return HostEvent(ts=T, node="n2", event=event, pid=77, process_name=process, message=text)
 
 
-def test_a_kill_in_a_kernels_log_alone_stays_a_suspicion(tmp_path: Path) -> None:
-    answer = judge(World(tmp_path / "a").add(_oom_kill("python"), _watched("n2")), a2.assess)
+KILL = "Memory cgroup out of memory: Killed process 77 (python) total-vm:9kB, anon-rss:8kB, UID:1"
+CRASH = "python[77]: segfault at 8 ip 00007f11 sp 00007ffd error 4 in libnccl.so.2[7f10+c000]"
+DEATH = "Kernel panic - not syncing: hung_task: blocked tasks"
+
+
+@pytest.mark.parametrize(
+    ("row", "family"),
+    [
+        (_said("oom_kill", "python", KILL), a2),
+        (_said("segfault", "python", CRASH), a2),
+        (_said("panic", None, DEATH), f1),
+    ],
+)
+def test_what_a_kernels_log_tells_alone_stays_a_suspicion(tmp_path: Path, row: HostEvent, family: ModuleType) -> None:
+    """lone_kernel: beside a job that ended by itself it is none."""
+    answer = judge(World(tmp_path / "a").add(row, _watched("n2")), family.assess)
     assert (answer.status, answer.confidence) == ("suspected", 0.45)
-    for name, world in (
-        ("daemon", World(tmp_path / "b").add(_oom_kill("slurmstepd"), _watched("n2"))),
-        ("job", World(tmp_path / "c").job("FAILED").add(_oom_kill("python"), _watched("n2"))),
-    ):
-        assert judge(world, a2.assess).status != "suspected", name
+    beside = judge(World(tmp_path / "b").job("COMPLETED").add(row, _watched("n2")), family.assess)
+    assert beside.status != "suspected"
+
+
+@pytest.mark.parametrize("process", ["slurmstepd", "nvidia-smi", None])
+def test_a_process_of_the_system_is_not_what_was_asked_about(tmp_path: Path, process: str | None) -> None:
+    row = _said("oom_kill", process, KILL)
+    assert judge(World(tmp_path).add(row, _watched("n2")), a2.assess).status != "suspected"
 
 
 def test_a_trainers_state_alone_is_answered(tmp_path: Path) -> None:
