@@ -34,6 +34,8 @@ _NO_CONNECTION = lazy.compile(
     r"(?i)rendezvous(?:connection|timeout|closed)?error|distnetworkerror|diststoreerror|(?:connection|connect)\b[^.]{0,60}\b(?:failed|refused|timed out|unreachable)"
     r"|failed to connect|could not connect|cannot be retrieved|timed? ?out (?:after|waiting)"
 )
+_NOT_SO = lazy.compile(r"(?i)\bnot [a-z]+")
+"""What a description denies is what the zero says of all: `reports whose loss is not finite`."""
 _NAN = "nan nans inf infinite"
 _TEXTS = ("message", "name", "exception", "event", "text")
 _NOT = lazy.compile(r"(?i)\b(?:not|never|nor|neither|nobody|nothing)\b|n['’]t\b")
@@ -72,7 +74,7 @@ def _none_of(clause: Clause, cells: Sequence[CellValue], ledger: Ledger) -> Iter
     if len(zeros) != 1 or len(others) != 1 or (zeros[0].id, zeros[0].row) != (many.id, many.row):
         return
     zero = zeros[0]
-    about = f"{zero.column.replace('_', ' ')} {zero.doc} {' '.join(COLUMN_WORDS.get(p, '') for p in zero.column.split('_'))}"
+    about = f"{zero.column.replace('_', ' ')} {_NOT_SO.sub(' ', zero.doc)} {' '.join(COLUMN_WORDS.get(p, '') for p in zero.column.split('_'))}"
     finite = "not finite" in zero.doc
     known = stems(f"{about} {_NAN}") if finite else stems(about)
     of_them = stems(f"{many.column.replace('_', ' ')} {many.doc}")

@@ -92,6 +92,10 @@ SAID = [
     ("Two checkpoints were saved before training finished at {E3:1.ts}.", "Two checkpoints were saved before training finished at {E3:2.ts}."),
     # what there was none of
     ("None of the {E4.points} losses was high ({E4.bad_points}).", "None of the {E4.points} losses was NaN or infinite ({E4.bad_points})."),
+    (
+        "None of the {E4.points} losses was finite ({E4.bad_points}).",
+        "None of the {E4.points} losses was infinite ({E4.bad_points}).",
+    ),
     ("None of the {E4.points} losses was finite ({E4.last_step}).", "None of the {E4.points} reports was NaN ({E4.bad_points})."),
     ("None of the {E12.attempts} attempts failed ({E12.failed}).", "None of the {E12.attempts} attempts has a stored verdict yet ({E12.examined})."),
     ("None of the {E12.attempts} attempts failed ({E12.examined}).", "None of the {E12.attempts} attempts has been examined yet ({E12.examined})."),
