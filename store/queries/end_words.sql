@@ -7,7 +7,7 @@
 -- COLUMN bar_line: its line
 -- COLUMN bar_total: what it counts to
 -- COLUMN parts: full bars of the same length before the last line that begins an epoch: each of them was one epoch's
--- COLUMN dones: lines that say that training is complete, the model is saved, or in a batch system's words that the job ended well; not said of an epoch before, nor of save after save
+-- COLUMN dones: lines that say that training is complete, the model is saved, or in a batch system's words that the job ended well; not said of an epoch before, nor of save after save; of an iteration only if it is the only one and a full bar stands right above
 -- COLUMN done_text: the last one
 -- COLUMN done_line: its line
 -- COLUMN saves: lines that say that a model or checkpoint is being saved
@@ -37,7 +37,8 @@ x AS (
   SELECT *,
     regexp_extract(text, '100%\|[^|]*\|\s*(\d+)/(\d+)\s*\[', ['n', 'total']) AS bar,
     regexp_matches(text, '(?i)\b(training|train|run|fit|finetuning|fine-tuning)( is| was| has)? (successfully )?(complete|completed|finished|done|ended)\b|(finished|completed|done) (training|fine-?tuning)|training finished|trained model|model (was |is )?(successfully )?saved|successfully saved|max_(epochs|steps)=\d+`? reached|run_stop.*success|\bsaved\b\C{0,60}\b(to|as|in|at)\b \S*final\S*\.(pt|pth|ckpt|safetensors|h5|keras|pkl|onnx|zip|bin)\b|^\W*finished (all )?\d+ (runs|trials|experiments|folds|seeds)\b\W*$|\breached (the )?-{0,2}max(imum)?[-_ ]?(number of )?(train(ing)?[-_ ])?(seconds|time|runtime|steps|iterations?|iters|epochs?|updates)\b\C{0,40}\b(stopp|exit|finish|ending|end of)|^\s*job execution was successful\. exit status 0\b|^\s*successfully completed\.\s*$|^\s*state: completed \(exit code 0\)\s*$|^\C{0,80}\bexit(ed with)?[ _](code|status)( is| was)?\s?[:=]?\s{0,3}0[.)]?\s*$|^\W*(all )?done[.!,:;]+ \C{0,60}\bsaved\b|^\W*optimi[sz]ation( is| was| has)? (complete|completed|finished|done)\b|\bfinal\b[\w /()-]*\b(acc|accuracy|loss|score|f1|auc|auroc|mae|mse|rmse|miou|iou|map|bleu|rouge|wer|ppl|perplexity|reward|return|psnr|dice)\b\C{0,12}[0-9]')
-      AND NOT regexp_matches(text, '(?i)\bnot\b|incomplete|fail|unable|error|will be|when training|\b(finished|completed|done|ended) (iteration|epoch|step|round|fold) ?#?\d|\bfinal\b\C{0,60}\b(epoch|fold|layer|step|iter|round|task|seed|trial|batch)') AS done,
+      AND NOT regexp_matches(text, '(?i)\bnot\b|incomplete|fail|unable|error|will be|when training|\bfinal\b\C{0,60}\b(epoch|fold|layer|step|iter|round|task|seed|trial|batch)') AS done,
+    regexp_matches(text, '(?i)\b(finished|completed|done|ended) (iteration|epoch|step|round|fold) ?#?\d') AS piece,
     regexp_matches(text, '(?i)^\C{0,60}\b(start|begin)(ing|s)?( of)?( training)? epoch\b|^\s*[1-9]?[0-9]%\||^\W*(start|begin)(ing|s)?( (of|the))? (model )?(training|fine-?tuning)\b\W*$')
       AND NOT regexp_matches(left(text, 100), '(?i)eval|valid|test|predict|load|download|map|shard|fetch|generat|process|filter|convert|upload|\[[^\]]*<00:00') AS goes_on,
     regexp_matches(text, '(?i)^\C{0,60}\b(start|begin)(ing|s)?( of)?( training)? epoch\b') AS begins, regexp_replace(text, '\d+', '#', 'g') AS shape,
@@ -55,7 +56,9 @@ y AS (
   FROM x
 ),
 z AS (
-  SELECT * REPLACE (done AND NOT (often AND count(*) OVER s > 2 AND max(line_no) OVER s - min(line_no) OVER s > 2 * count(*) OVER s)
+  SELECT * REPLACE (done AND NOT (piece AND (count(*) FILTER (WHERE piece) OVER (PARTITION BY file) > 1
+      OR NOT bool_or(full_bar) OVER (PARTITION BY file ORDER BY line_no ROWS BETWEEN 3 PRECEDING AND CURRENT ROW)))
+    AND NOT (often AND count(*) OVER s > 2 AND max(line_no) OVER s - min(line_no) OVER s > 2 * count(*) OVER s)
     AND NOT coalesce(min(line_no) FILTER (WHERE done) OVER s < last_begin, false) AS done),
     full_bar AND line_no < last_begin AS part, last_value(bar.total IGNORE NULLS) OVER (
       PARTITION BY file, full_bar ORDER BY line_no ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS last_total

@@ -256,3 +256,17 @@ def test_a_part_that_the_training_finished_is_not_its_end(tmp_path: Path, what: 
     )
     draft = drafted(log, tmp_path)
     assert draft.confidence < 0.5 or draft.family == "U0", (draft.family, draft.confidence, draft.headline)
+
+
+@pytest.mark.parametrize(("bars", "ended"), [((155,), True), ((155, 155), False), ((), False)])
+def test_the_only_iteration_of_a_bar_that_is_full_is_its_end(
+    tmp_path: Path, bars: tuple[int, ...], ended: bool
+) -> None:
+    parts = "".join(
+        f"100%|##########| {bar}/{bar} [07:12<00:00,  2.85s/it]\n\n"
+        f"Training finished iteration {n} at 2026-03-01 10:{n:02d}:00. Total running time: {n}min 1s\n"
+        for n, bar in enumerate(bars, 1)
+    )
+    parts = parts or "Training finished iteration 1 at 2026-03-01 10:01:00. Total running time: 1min 1s\n"
+    draft = drafted(f"Loading the model\n{parts}", tmp_path)
+    assert (draft.family == "G1" and draft.confidence >= 0.5) is ended, (draft.family, draft.confidence, draft.headline)
