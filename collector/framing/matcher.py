@@ -6,7 +6,7 @@ Hyperscan does this at hundreds of MB/s; where it is not installed (it is an ext
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -23,9 +23,15 @@ _NEAR = 1024
 
 
 class AnchorMatcher:
-    """`anchors[i]` are parser i's literals; what is found comes back as bit i of a mask."""
+    """`anchors[i]` are parser i's literals; what is found comes back as bit i of a mask.
 
-    def __init__(self, anchors: Sequence[Sequence[str]], fast: bool = True) -> None:
+    `also[i]`, where there is one, has to stand in the segment as well for that bit.
+    """
+
+    def __init__(
+        self, anchors: Sequence[Sequence[str]], fast: bool = True, also: Mapping[int, str] | None = None
+    ) -> None:
+        self._also = [(1 << index, literal.encode()) for index, literal in (also or {}).items()]
         masks: dict[bytes, int] = {}
         for index, literals in enumerate(anchors):
             for literal in literals:
@@ -64,6 +70,14 @@ class AnchorMatcher:
 
     def segments(self, data: bytes) -> Iterator[Segment]:
         """Each line (or carriage-return segment of one) that holds an anchor: start, end without line end, mask."""
+        for start, stop, mask in self._anchored(data):
+            for bit, literal in self._also:
+                if mask & bit and data.find(literal, start, stop) < 0:
+                    mask &= ~bit
+            if mask:
+                yield start, stop, mask
+
+    def _anchored(self, data: bytes) -> Iterator[Segment]:
         bars = b"\r" in data
         if self._database is None:
             yield from self._slow(data, bars)

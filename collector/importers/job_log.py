@@ -29,7 +29,7 @@ from collector.framing.streams import Demux
 from collector.framing.times import Clock
 from collector.importers.base import ImportContext, ImportFailed
 from collector.intake.ahead import planned
-from collector.parsers.base import Parser
+from collector.parsers.base import Parser, also_needed
 from collector.parsers.registry import parser_types
 from store import lazy
 from store.rows import Block, LogEvent, Row, one_by_one
@@ -44,7 +44,7 @@ _TEXT_SUFFIXES = {".log", ".out", ".err", ".txt", ".o", ".e", ".stdout", ".stder
 @cache
 def _machinery() -> tuple[tuple[type[Parser], ...], AnchorMatcher]:
     types = parser_types()
-    return types, AnchorMatcher([t.anchors for t in types])
+    return types, AnchorMatcher([t.anchors for t in types], also=also_needed(types))
 
 
 @dataclass(slots=True)

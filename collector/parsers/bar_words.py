@@ -34,6 +34,7 @@ class BarWords(LineParser):
 
     name: ClassVar[str] = "bar_words"
     anchors: ClassVar[tuple[str, ...]] = ("%|",)
+    also: ClassVar[str] = "oss"
 
     @staticmethod
     def ignores(text: str) -> bool:
@@ -43,6 +44,8 @@ class BarWords(LineParser):
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         text = line.text[-2000:]
+        if self.ignores(text):
+            return ()
         last = next(reversed(list(_BAR.finditer(text))), None)
         if last is None or _TORCHTUNE.search(text) or "oss" in last[0][last.end("words") - last.start() :]:
             return ()

@@ -3,7 +3,8 @@
 A log file is split into streams (one per rank label or torchrun file) before any parser sees it, so a parser never has
 to cope with ranks that interleave. One parser instance serves one stream. Because most lines of a log mean nothing, a
 parser names `anchors`: literals of which at least one occurs in every line that can start something for it; only such
-lines (and, while `wants_more` is true, the lines that follow) are fed. A line is fed with its neighbours' order kept.
+lines (and, while `wants_more` is true, the lines that follow) are fed. Where an anchor stands in every bar of a log it may name
+a literal that has to stand beside it, `also`: bars are looked at now and then, unless somebody wants to see each. A line is fed with its neighbours' order kept.
 
 Lines that a run repeats are read many at once. Of a parser that keeps no note of what it was fed it is learned from its rows
 what the figures of a line are for (`framing/learned.py`); one that keeps some, but for which its rows do not differ, says so
@@ -129,6 +130,11 @@ class LineParser:
     def close(self) -> Iterable[ParsedRow]:
         """Nothing is ever open."""
         return ()
+
+
+def also_needed(types: Sequence[type[Parser]]) -> dict[int, str]:
+    """By the place of a parser, the literal that it wants to see beside its anchors."""
+    return {i: literal for i, t in enumerate(types) if (literal := getattr(t, "also", None)) is not None}
 
 
 def parse_text(parser: Parser, text: str, file: str = "log") -> list[ParsedRow]:

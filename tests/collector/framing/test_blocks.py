@@ -17,6 +17,7 @@ from collector.framing.labels import Label
 from collector.framing.matcher import AnchorMatcher
 from collector.framing.streams import Demux
 from collector.framing.times import Clock
+from collector.parsers.base import also_needed
 from collector.parsers.megatron import Megatron
 from collector.parsers.registry import parser_types
 from collector.parsers.values import as_json, json_column
@@ -25,7 +26,7 @@ from store.rows import Block
 
 ROOT = Path(__file__).resolve().parents[3]
 MODIFIED = datetime(2026, 3, 26, tzinfo=UTC)
-MATCHER = AnchorMatcher([t.anchors for t in parser_types()])
+MATCHER = AnchorMatcher([t.anchors for t in parser_types()], also=also_needed(parser_types()))
 BERLIN = timezone(timedelta(hours=1))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.job_log import JobLog
+from collector.parsers.base import Line, ParsedRow, Parser
+from collector.parsers.registry import parser_types
 from store.rows import LogEvent, LogLine, Row, TrainStep
 
 STEP = "{'loss': 1.5, 'grad_norm': 0.25, 'learning_rate': 5e-05, 'epoch': 0.5}"
@@ -117,3 +120,23 @@ def test_control_characters_as_syslog_writes_them_are_no_text(tmp_path: Path) ->
     assert texts[-1] == "out/run is saved" and not any("#0" in (t or "") for t in texts)
     rows, _ = read(tmp_path / "b.out", b"issue #015 of 033[ is not closed, #033 neither\n")
     assert [r.text for r in rows if isinstance(r, LogLine)] == ["issue #015 of 033[ is not closed, #033 neither"]
+
+
+def test_bars_are_looked_at_now_and_then_and_those_that_tell_a_loss_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    for kind in parser_types():
+
+        def fed(self: Parser, line: Line, feed: Callable[[Parser, Line], Iterable[ParsedRow]] = kind.feed) -> object:
+            seen.append(line.text)
+            return feed(self, line)
+
+        monkeypatch.setattr(kind, "feed", fed)
+    bars = [f"{n // 50:3d}%|###       | {n}/5000 [02:13<03:44,  1.20s/it]" for n in range(1, 5000)]
+    rows, _ = read(tmp_path / "a.out", ("\r".join(bars) + "\n").encode())
+    assert [r.step for r in rows if isinstance(r, LogEvent)] == [4999]
+    assert 1 < len(set(seen)) < len(bars) / 50
+    told = [f"Epoch: 1. Loss: {n}.5:  {bar}" for n, bar in enumerate(bars, 1)]
+    rows, _ = read(tmp_path / "b.out", ("\r".join(told) + "\n").encode())
+    assert [s.loss for s in steps(rows)] == [n + 0.5 for n in range(1, 5000)]
