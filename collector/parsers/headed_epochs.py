@@ -19,6 +19,10 @@ EXAMPLE
 
     Epoch: 2
     [10000/60000 ( 17%)]  Loss: 0.5310
+
+    EPOCH 3:
+      batch 1000 loss: 0.4512
+    LOSS train 0.4321 valid 0.4789
 """
 
 from __future__ import annotations
@@ -42,6 +46,8 @@ _LOSS = lazy.compile(
 )
 
 
+# Both splits below their epoch, as the tutorial on training with PyTorch prints them.
+_BOTH = lazy.compile(rf"^\s{{0,4}}LOSS train (?P<loss>{NUMBER}) (?:valid|val|test) (?P<held>{NUMBER})\s*$")
 _COUNT = r"\[ {0,8}(?P<n>\d{1,12})/ {0,8}(?P<of>\d{1,12})"
 _BATCH = lazy.compile(rf"^\s{{0,4}}(?:train(?:ing)? )?loss: (?P<loss>{NUMBER}) {{1,4}}{_COUNT}\]\s*$", re.I)
 _COUNTED = lazy.compile(
@@ -63,6 +69,7 @@ class HeadedEpochs(LineParser):
         "loss: ",
         "  Loss: ",
         "VAL LOSS",
+        "LOSS train ",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -72,7 +79,7 @@ class HeadedEpochs(LineParser):
     @staticmethod
     def ignores(text: str) -> bool:
         """Lines that are neither a heading nor begin with a split's loss, nor are that of a batch."""
-        return len(text) > 300 or not any(p.match(text) for p in (_HEADING, _LOSS, _BATCH, _COUNTED))
+        return len(text) > 300 or not any(p.match(text) for p in (_HEADING, _LOSS, _BATCH, _COUNTED, _BOTH))
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
@@ -87,22 +94,18 @@ class HeadedEpochs(LineParser):
             epoch, total = self._epoch or (None, None)
             at = line.step("plain-loop", epoch=epoch, total_epochs=total, step=int(batch["n"]), loss=number(batch["loss"]), loss_name="loss", metrics=as_json({"batches": int(batch["of"])}))  # fmt: skip
             return [at]
-        found = _LOSS.match(line.text)
-        if found is None or self._epoch is None:
+        if both := _BOTH.match(line.text):
+            return [*self._split(line, "train", both["loss"]), *self._split(line, "eval", both["held"])]
+        if (found := _LOSS.match(line.text)) is None:
             return ()
-        training = found["split"].lower().startswith("train")
-        split = "train" if training else "eval"
-        if split in self._told:
-            return ()
+        return self._split(line, "train" if found["split"].lower().startswith("train") else "eval", found["loss"])
+
+    def _split(self, line: Line, split: str, loss: str) -> list[ParsedRow]:
+        if self._epoch is None or split in self._told:
+            return []
         self._told.add(split)
         epoch, total = self._epoch
+        name = "loss" if split == "train" else "eval loss"
         return [
-            line.step(
-                "plain-loop",
-                split=split,
-                epoch=epoch,
-                total_epochs=total,
-                loss=number(found["loss"]),
-                loss_name="loss" if training else "eval loss",
-            )
+            line.step("plain-loop", split=split, epoch=epoch, total_epochs=total, loss=number(loss), loss_name=name)
         ]

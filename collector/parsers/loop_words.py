@@ -19,7 +19,7 @@ RATE = lazy.compile(rf"(?i:(?<![\w/-])(?:lr|l\.r\.|learning[_ ]?rate)) ?[:= ] ?[
 NORM = lazy.compile(rf"(?i:(?<![\w/-])(?:grad(?:ient)?s?[_ ]?norm|gnorm)|(?<=\| )norm) ?[:= ] ?({NUMBER})")
 
 _LOSS = lazy.compile(
-    r"(?i:loss)(?:\sso far)?(?P<after>(?:[_/-]?[A-Za-z]\w{0,30}|\d{1,3}(?=\s?[:=])|\s(?i:is|average|avg|train|training|total|mean)(?=[\s:=]))?)"
+    r"(?i:loss|(?<![A-Za-z])cost(?=\safter\s(?:epoch|iteration|step)\s))(?:\sso far)?(?P<after>(?:[_/-]?[A-Za-z]\w{0,30}|\d{1,3}(?=\s?[:=])|\s(?i:is|was|average|avg|train|training|total|mean)(?=[\s:=]))?)"
     r"(?:(?:\s\([A-Za-z ]{1,24}\))?\s(?i:at|after|for|in|on)\s(?i:(?:mini-?)?batch|iteration|iter|update|epoch|step)\s#?\d{1,12}(?:/\d{1,12})?(?:\sis(?=\s)|(?=\s?[:=]))"
     r"|\sover\s(?:the\s)?last\s\d{1,9}(?:\s[a-z]{4,12})?(?=\s?[:=]))?"
     rf"\s{{0,3}}(?P<mark>[:=]{{0,2}})\s{{0,12}}(?:\[|tensor\()?(?P<value>{NUMBER})(?![\w%]|\.\d)"
@@ -28,6 +28,14 @@ _LOSS = lazy.compile(
 _BEHIND = lazy.compile(
     rf"(?<![\w.:/%-])(?P<value>{NUMBER}) (?P<head>(?:[A-Za-z][\w.]{{0,15}}[ -]){{0,2}})(?i:loss)(?=\s{{0,3}}(?:[,;|)\]]|$))"
 )
+# The negative logarithm of a likelihood, where no loss is named.
+_LIKELIHOOD = lazy.compile(
+    rf"(?<![\w./%-])(?P<head>(?:[A-Za-z]\w{{0,15}}[ _/-]){{0,2}})(?:nll|NLL)\s{{0,3}}[:=]?\s{{0,12}}(?P<value>{NUMBER})(?![\w%]|\.\d)"
+)
+NETS = lazy.compile(
+    r"(?i)(?<![a-z])D(?:is\w{0,16})?[ _-]?loss(?![a-z]).{1,80}(?<![a-z])G(?:en\w{0,16})?[ _-]?loss(?![a-z])|(?<![a-z])G(?:en\w{0,16})?[ _-]?loss(?![a-z]).{1,80}(?<![a-z])D(?:is\w{0,16})?[ _-]?loss(?![a-z])"
+)
+"""The losses of two networks that are trained against each other."""
 # What `loss` is a part of, and up to three words before it with nothing but a blank between.
 _BEFORE = lazy.compile(r"(?:(?<![\w./%:-])[A-Za-z]\w{0,24}[ -]){0,3}(?:[A-Za-z_][\w./-]{0,40})?\Z")
 _WORDS = lazy.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
@@ -82,6 +90,9 @@ def losses(text: str) -> list[Loss]:
         of = "part" if acts and words & _VALUE else _of(words, bool(head) and not head[-1].isspace())
         start = match.start() - len(head)
         found.append(Loss(start, match.end(), of, "total" in words, bool(match["mark"]), match["value"]))
+    for match in () if found else _LIKELIHOOD.finditer(text):
+        words = {w.lower() for w in _WORDS.findall(match["head"])}
+        found.append(Loss(match.start(), match.end(), _of(words, False), False, True, match["value"]))
     if not found and (match := _BEHIND.search(text)) is not None:
         words = {w.lower() for w in _WORDS.findall(match["head"])}
         found.append(Loss(match.start(), match.end(), _of(words, False), "total" in words, False, match["value"]))
@@ -121,7 +132,7 @@ _BOTH = lazy.compile(
 )
 # A table's row begins with its bar.
 _FIRST = lazy.compile(
-    rf"(?:{_LEAD}|^\s{{0,8}}\|\s{{0,12}})(?:\[\s{{0,6}}(?P<n>\d{{1,12}}+)\s?/\s{{0,6}}(?P<total>\d{{1,12}}+)\]|(?P<n2>\d{{1,12}}+)(?:/(?P<total2>\d{{1,12}}+)(?=[\s:,])|\s{{0,3}}\|(?=\s)))"
+    rf"(?:{_LEAD}|^\s{{0,8}}\|\s{{0,12}})(?:\[\s{{0,6}}(?P<n>\d{{1,12}}+)\s?/\s{{0,6}}(?P<total>\d{{1,12}}+)(?:\s{{1,3}}\(?\d{{1,3}}%\)?)?\]|(?P<n2>\d{{1,12}}+)(?:/(?P<total2>\d{{1,12}}+)(?=[\s:,])|\s{{0,3}}\|(?=\s)))"
 )
 # What an agent was rewarded with: the figure that a loop prints of it beside its step, and mostly no loss.
 _REWARD = lazy.compile(
@@ -139,6 +150,10 @@ _SEEN = lazy.compile(
 )
 _AHEAD = lazy.compile(
     r"(?<![\w./-])(?P<n>\d{1,12}+)(?P<total>) (?i:iterations?|iters?|steps?|updates?)(?: (?:done|completed|processed))?(?=[,:])"
+)
+# Behind a logger's place in the source, or before the losses of two networks.
+_PLACED = lazy.compile(
+    r"(?:\.py:\d{1,6}\] (?=\d{1,12}: (?:train[ _/])?loss\s?[=:])|^\s{0,8}(?=\d{1,12} \[[DG]\w{0,16} loss: ))(?P<n>\d{1,12}+)(?P<total>)"
 )
 # Nobody fills a total up with zeros: `[03/00000100]` is the hundredth step, and not three out of hundred.
 _PAIR = lazy.compile(r"^\[ {0,6}(?P<epoch>\d{1,9})(?:(?:, {0,8}|/(?=0\d{3}))(?P<n>\d{1,12}))?\]")
@@ -205,7 +220,11 @@ def counts(text: str) -> Counts | None:
             steps.append(match)
     step = next((m for m in steps if _named(m).startswith("global")), steps[0] if steps else None)
     within = WITHIN.match(text, epoch.end()) if epoch is not None and step is None else None
-    first = (_FIRST.search(text) or _AHEAD.search(text)) if step is None and within is None else None
+    first = (
+        (_FIRST.search(text) or _AHEAD.search(text) or _PLACED.search(text))
+        if step is None and within is None
+        else None
+    )
     heads = [m.start() for m in (epoch, step, first) if m is not None]
     if not heads:
         bare = _BARE.search(text)

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow, Parser
-from collector.parsers.loop_words import NORM, POLICY, RATE, counts, episode, losses, rewarded, seen, whole
+from collector.parsers.loop_words import NETS, NORM, POLICY, RATE, counts, episode, losses, rewarded, seen, whole
 from collector.parsers.values import NUMBER, as_json, number
 from collector.parsers.wording import Steps
 from store import lazy
@@ -45,6 +45,8 @@ _BRACKETED = lazy.compile(
     re.I,
 )
 _TOTAL = lazy.compile(rf"[\])] total: ({NUMBER})(?=,)")
+# What an autoencoder learns by: its only loss, where no other one is named.
+_WHOLE_MODEL = lazy.compile(rf"(?i)\brecon(?:s|struct(?:ion)?)?[ _-]?loss\W{{0,8}}{NUMBER}\Z")
 _FIGURE = lazy.compile(rf"[\s,|)\]][A-Za-z]\w{{0,30}}: {{0,40}}{NUMBER}(?![\w%]|\.\d)")
 _SCORE = lazy.compile(r"(?i)acc|iou|\bmap\b|psnr|ssim|\bf1|auc|dice|bleu|\bwer\b|recall|precision")
 # The figures of several groups of parameters as one value.
@@ -78,6 +80,9 @@ _ANCHORS = (
     "LOSS",
     "(epoch: ",
     "] total: ",
+    "ost after ",
+    "nll",
+    "NLL",
     "|| LR: ",
     "eward",
     "return:",
@@ -207,7 +212,7 @@ def _read(line: Line) -> TrainStep | None:
         return None
     named = losses(text)
     loss = whole(named)
-    if loss is None and len(named) == 1 and named[0].of == "unknown":
+    if loss is None and len(named) == 1 and (named[0].of == "unknown" or _WHOLE_MODEL.search(text[: named[0].end])):
         loss = named[0]
     held = next((n for n in named if n.of == "held out"), None)
     value = loss.value if loss is not None else held.value if held is not None else None
@@ -216,8 +221,11 @@ def _read(line: Line) -> TrainStep | None:
     parts = [n for n in named if n.of == "part"]
     rate, norm = RATE.search(text), NORM.search(text)
     acts = POLICY.search(text) is not None or (not named and rewarded(text))
-    sure = acts or rate is not None or at.epoch is not None or at.total is not None or any(n.total for n in parts)
-    if value is None and (held_out or at.step is None or not sure):
+    nets = NETS.search(text) is not None
+    sure = (
+        acts or nets or rate is not None or at.epoch is not None or at.total is not None or any(n.total for n in parts)
+    )
+    if value is None and (held_out or (at.step is None and not nets) or not sure):
         return None
     if value is None and len(parts) < 2 and not acts and not any(n.total for n in parts):
         # Neither a loss nor parts of one: figures behind both counts, and a learning rate, or no score among them.

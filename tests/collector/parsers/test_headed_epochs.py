@@ -30,6 +30,7 @@ def told(text):
         ("Epoch: 3\n----\nTraining loss: 1.5; Acc: 0.7\nValidation loss: 2.5; Acc: 0.6\n", [("train", 3, None, 1.5), ("eval", 3, None, 2.5)]),
         ("2026-01-07 09:22:06,498 - INFO - [Epoch 19/20]\n2026-01-07 09:22:11,494 - INFO - Train Loss: 0.5, Train Acc: 0.9\n", [("train", 19, 20, 0.5)]),
         ("==== Epoch 2 of 5 ====\n 7%|▋ | 1/14 [00:01<00:12, 1.0s/it]\n  train_loss = 0.5\n  val_loss = 0.25\n", [("train", 2, 5, 0.5), ("eval", 2, 5, 0.25)]),
+        ("EPOCH 3:\n  batch 1000 loss: 1.5\nLOSS train 0.5 valid 0.25\nLOSS train 9.5 valid 9.5\nLOSS train 0.5 valid 0.25 of old\n", [("train", 3, None, 0.5), ("eval", 3, None, 0.25)]),
     ],
 )  # fmt: skip
 def test_each_split_of_a_headed_epoch_is_a_row(text, want):

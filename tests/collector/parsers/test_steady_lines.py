@@ -187,6 +187,14 @@ def test_what_merely_resembles_progress_is_left_alone() -> None:
         ("batch_idx: {n}, train_loss: 0.5", {"loss": 0.5}),
         ("{n} steps done, avg loss = 0.5", {"loss": 0.5}),
         (">> it  {n} | loss 0.5 | t 1.2s", {"loss": 0.5}),
+        ("{n} [D loss: 0.75, acc.: 52.34%] [G loss: 0.25]", {"loss": None, "epoch": None}),
+        ("I0301 10:00:00.123456 4812 train.py:88] {n}: loss=0.5, steps_per_sec=3.25", {"loss": 0.5}),
+        ("[{n}/9000 12%] running loss 0.5", {"loss": 0.5, "total_steps": 9000}),
+        ("Cost after iteration {n}: 0.5", {"loss": 0.5}),
+        ("At step {n} loss was 0.5", {"loss": 0.5}),
+        ("step {n}/9000, recon loss = 0.5", {"loss": 0.5}),
+        ("step {n}/9000, recon loss = 0.25, kl loss = 0.5", {"loss": None}),
+        ("iter {n} | nll 0.5 | bpd 0.25 | lr 1e-3", {"loss": 0.5, "learning_rate": 0.001}),
         ("train.py:88 INFO ep 3 it {n} loss 0.5 gn 1.0 lr 1.00e-03", {"loss": 0.5, "epoch": 3, "learning_rate": 0.001}),
         ("INFO] {n} iteration, USE_EMA: True, train/sup_loss: 0.25, train/total_loss: 0.5, lr: 0.001", {"loss": 0.5}),
     ],
@@ -222,6 +230,10 @@ def test_an_evaluation_that_is_told_of_batch_by_batch_is_no_training(worded: str
         "iteration {n}: packet loss 0.5",
         "loss at step {n} went up by 0.5",
         "packet loss at step {n}: 0.5",
+        "{n} [D-Bus loss: 3 packets] [G4 gone]",
+        "eval.py:88] {n}: val_loss=0.5",
+        "the cost after iteration {n} went up: 0.5",
+        "step {n}: cost 0.5 seconds",
         "iteration {n}: 0.5 packet loss, 3 sent",
         "step {n}/448 lr 0.001 expected loss 10.5",
         " {n}%|##   | {n}/448 [00:01<00:09,  1.20it/s, loss=0.5]",
@@ -276,3 +288,11 @@ def test_a_bare_figure_before_both_losses_counts_epochs(worded: str) -> None:
 )
 def test_a_bare_figure_before_less_counts_nothing(worded: str) -> None:
     assert steps(*(worded.format(n=n, m=9 - n) for n in (1, 2, 3))) == []
+
+
+def test_two_networks_and_a_likelihood_are_told_of_by_epochs_too() -> None:
+    got = steps(*(f"Epoch {n}/200 - D loss: 0.75 - G loss: 0.25" for n in (1, 2, 3)))
+    assert [(r.split, r.epoch, r.loss) for r in got] == [("train", n, None) for n in (1, 2, 3)]
+    got = steps(*(f"Epoch {n} | train NLL 0.5 | val NLL 0.75" for n in (1, 2, 3)))
+    assert [(r.split, r.epoch, r.loss) for r in got] == [("train", n, 0.5) for n in (1, 2, 3)]
+    assert {r.split for r in steps(*(f"Epoch {n} | val NLL 0.75" for n in (1, 2, 3)))} <= {"eval"}
