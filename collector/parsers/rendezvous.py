@@ -40,9 +40,9 @@ _ERRNO = lazy.compile(
     r"errno: (?P<errno>\d+) - (?P<text>[^).]+)|system error: (?P<errno2>\d+) - (?P<text2>[^)]+)|gai error: (?P<errno3>-?\d+) - (?P<text3>[^)]+)"
 )
 
-# glog's letter or a logger's level; a line that tells of an error as well is two that one stream has put together
 # A client that is told to try again once more, and has no time left to.
 _SPENT = lazy.compile(r"retrying \(try=\d{1,6}, timeout=(\d{1,12})ms, .{0,80}has timed out after \1ms")
+# glog's letter or a logger's level; a line that tells of an error as well is two that one stream has put together
 _WARNED = lazy.compile(r"\s*(?:\[rank\d+\]:)?(?:\[W\d* |W\d{4} |\[?WARN(?:ING)?\b(?!.*\bERROR\b))")
 _MESH = lazy.compile(r"[Gg]loo connectFullMesh failed")
 _Rule = tuple[str, str, re.Pattern[str]]

@@ -125,10 +125,11 @@ def test_a_kernel_log_alone_is_told_as_it_is(tmp_path: Path, capsys: pytest.Capt
     )
     status, out, _ = why(str(log), "--json", capsys=capsys)
     verdict = json.loads(out)
-    assert (status, verdict["family"]) == (0, "U0")
+    assert (status, verdict["family"], verdict["attribution"]) == (0, "A2", "undetermined")
+    assert verdict["confidence"] < 0.5, "whose process it was is not known"
     told = " ".join(verdict["rendered"]["What the data shows"])
     assert "Killed process 8123" in told
-    assert "ib0: Link down" in told
+    assert "ib0: Link down" in json.dumps(verdict["rendered"]["Timeline"])
 
 
 def test_an_empty_folder_ends_with_three(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
