@@ -16,7 +16,7 @@ def many(runs: int, seed: int = 0, habit: str | None = None) -> Tally:
     """Ask `runs` of them, seeds from `seed` on; with `habit` they all have that one."""
     with (
         tempfile.TemporaryDirectory(prefix="inquest-redteam-") as name,
-        Reader(build(Path(name), ()), threads=1) as reader,
+        Reader(build(Path(name), ()), threads=1, settled=True) as reader,
     ):
         plain = diagnose(reader, JOB)
         return asyncio.run(lied(Ground(reader), iter(range(seed, seed + runs)), plain, habit))

@@ -52,7 +52,7 @@ def attacked(
         canary = folder / "canary"
         attack = tuple(t.replace("CANARY", str(canary)) for t in attack)
         lake = build(folder, attack if kind != "sql" else ())
-        with Reader(lake, threads=1) as reader:
+        with Reader(lake, threads=1, settled=True) as reader:
             plain = diagnose(reader, JOB)
             wrong = [f"examiner: {w}" for w in judged(plain, plain, draw)]
             halves = 1 if whole or kind not in _SLOW else 2

@@ -96,7 +96,7 @@ def found(ledger: Ledger, reader: Reader, **draft: Any) -> Found:
 
 def verdict(folder: Path, model: Any = None, limits: Limits = QUICK, **draft: Any) -> Verdict:
     """The whole path from what the families found to a verdict."""
-    with Reader(lake(folder)) as reader:
+    with Reader(lake(folder), settled=True) as reader:
         ledger = Ledger()
         return asyncio.run(
             conclude(reader, ledger, found(ledger, reader, **draft), "7", model=model, limits=limits, notes=["noted"])

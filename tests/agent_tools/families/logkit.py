@@ -24,7 +24,7 @@ def facts_of(text: str, folder: Path) -> Facts:
     rows = [*JobLog().rows(path, ctx)]
     rows += [SourceHealth(job_id="1", source="job_log", covers=t, ok=True) for t in JobLog.covers]
     Writer(folder / "lake", durable=False, threads=1).append(rows, batch="b")
-    return Facts(Reader(folder / "lake", threads=1), Ledger(), "1")
+    return Facts(Reader(folder / "lake", threads=1, settled=True), Ledger(), "1")
 
 
 def drafted(text: str, folder: Path) -> Draft:

@@ -137,7 +137,7 @@ class World:
             return self._told[2]
         lake = self.folder / f"lake{next(_LAKES)}"
         Writer(lake, durable=False, threads=1).append([_dated(r) for r in self.rows], batch="b")
-        found = Facts(Reader(lake, threads=1), Ledger(), JOB, attempt)
+        found = Facts(Reader(lake, threads=1, settled=True), Ledger(), JOB, attempt)
         self._told = attempt, [*self.rows], found
         return found
 
