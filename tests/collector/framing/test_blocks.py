@@ -221,7 +221,7 @@ def hostile(seed: int) -> bytes:
     return bytes(data) + rng.choice((b"", b"\n"))
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", range(8))
 def test_hostile_logs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     data, rng = hostile(seed), random.Random(seed)
     monkeypatch.setattr(chunks, "CHUNK", rng.choice((2000, 9000, 1 << 20)))
@@ -289,9 +289,7 @@ def test_a_run_that_repeats_itself_is_read_in_blocks(wording: object, label: str
     assert blocked > 350
 
 
-@pytest.mark.parametrize(
-    ("wording", "label"), [(w, each) for i, w in enumerate(LEARNED) for each in ("", LABELS[1 + i % 4])]
-)
+@pytest.mark.parametrize(("wording", "label"), [(w, LABELS[i % 5]) for i, w in enumerate(LEARNED)])
 def test_what_lines_mean_is_learned(wording: object, label: str) -> None:
     assert callable(wording)
     data = "".join(f"{label}{wording(n)}\n" for n in range(1, 401)).encode()
