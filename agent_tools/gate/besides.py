@@ -16,15 +16,15 @@ from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Evidence, Ledger
 from agent_tools.gate.clauses import SUBJECTS, Clause, held, size
-from agent_tools.gate.grounds import NUMBER_WORDS
+from agent_tools.gate.denials import QUALIFIED
+from agent_tools.gate.grounds import NUMBER_WORDS, SEVERAL
 from agent_tools.gate.scope import whole
 from agent_tools.gate.words import singular
 from agent_tools.references import HOLE
 from store import lazy
 
-_NUMBERS = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n > 1), key=len, reverse=True))
 _LIST = lazy.compile(
-    rf"(?i)^\W*(?P<w>both|all (?:{_NUMBERS})|all of its (?:{_NUMBERS})) (?:of its )?nodes,? \(?(?P<l>{HOLE}+)\)?,? (?:were|had been) (?:allocated|held|reserved|used|given)\b"
+    rf"(?i)^\W*(?P<w>both|all (?:{SEVERAL})|all of its (?:{SEVERAL})) (?:of its )?nodes,? \(?(?P<l>{HOLE}+)\)?,? (?:were|had been) (?:allocated|held|reserved|used|given)\b"
 )
 _OTHER_ONE = lazy.compile(rf"(?i)\bthe (?P<w>other) (?P<noun>node|rank|gpu|attempt),? (?P<c>{HOLE}+)")
 _ALL_OF_LIST = lazy.compile(rf"(?i){HOLE},? (?P<w>all|both|each) (?P<did>[a-z]+(?: [a-z]+){{0,2}}) (?={HOLE})")
@@ -52,9 +52,6 @@ _EVER_SINCE = lazy.compile(r"(?i)\b(?P<w>ever) since (?:it was submitted|its sub
 _FALLEN = lazy.compile(
     rf"(?i)\b(?:loss|it) (?:had |has )?(?P<w>(?P<down>fallen|fell|dropped|come down|gone down)|risen|rose|climbed|gone up) from (?P<c>{HOLE}+)"
 )
-_NO_LATER = lazy.compile(
-    r"(?i)\b(?:not|never|no|none|neither|nor|nobody|without|cannot|but|except|almost|nearly)\b|n['’]t\b"
-)
 _OF = {"node": "node", "rank": "rank", "gpu": "gpu", "attempt": "attempt"}
 _TIMES = ("events", "times")
 _NAMED = ("xid", "name", "event", "exception")
@@ -68,7 +65,7 @@ def small(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
         return
     yield from _once(clause, cells, ledger)
     yield from _waiting(clause, cells, ledger)
-    if _NO_LATER.search(clause.own):
+    if QUALIFIED.search(clause.own):
         return
     yield from _listed(clause)
     yield from _other_one(clause, ledger)
@@ -115,9 +112,13 @@ def _all_of_list(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
 
 
 def _back(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
-    """`has been back since *`: the row of a node in a state that is no trouble, which came after one of the same node that is."""
+    """`has been back since *`: the row of a node in a state that is no trouble, which came after one of the same node that is;
+    or the end of a trouble that is over."""
     for m in _BACK.finditer(clause.own):
         cell = next((g.cells[0] for g in clause.groups if g.start == m.start("t")), None)
+        over = cell is not None and (held(ledger, cell, "still"), held(ledger, cell, "lost")) == (False, True)
+        if cell is not None and cell.column == "until_ts" and over and not m["s"]:
+            yield m.span("w")
         if cell is None or cell.column != "begin_ts" or held(ledger, cell, "troubled") is not False:
             continue
         evidence, node = ledger.get(cell.id), held(ledger, cell, "node")
@@ -152,7 +153,7 @@ def _once(clause: Clause, cells: Sequence[CellValue], ledger: Ledger) -> Iterato
 def _waiting(clause: Clause, cells: Sequence[CellValue], ledger: Ledger) -> Iterator[tuple[int, int]]:
     """`waits for another job to end`, `ever since it was submitted`: of a job that is pending, with that reason."""
     rows = [(held(ledger, c, "state"), held(ledger, c, "state_reason")) for c in cells]
-    if any(state != "PENDING" for state, _ in rows) or _NO_LATER.search(clause.own):
+    if any(state != "PENDING" for state, _ in rows) or QUALIFIED.search(clause.own):
         return
     yield from (m.span("w") for m in _EVER_SINCE.finditer(clause.own))
     if all(reason == "Dependency" for _, reason in rows):

@@ -22,6 +22,11 @@ _DENIED = lazy.compile(
 _REACH = lazy.compile(rf"(?i)\b{_NO}\b.*?(?=[,.;:()]|\b(?:and|but|while|whereas|then|after|before|when|until|as)\b|$)")
 """In a sentence that is to be checked: no farther than is sure."""
 
+QUALIFIED = lazy.compile(
+    r"(?i)\b(?:not|never|no|none|neither|nor|nobody|without|cannot|but|except|almost|nearly)\b|n['’]t\b"
+)
+"""Words beside which what a small word claims is not plain."""
+
 
 def affirmed(text: str) -> str:
     """A family's sentence without what it denies."""

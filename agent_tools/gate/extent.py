@@ -17,7 +17,7 @@ from agent_tools.evidence import FOUND, Evidence, Ledger
 from agent_tools.formats import unit_of
 from agent_tools.gate.alone import alone
 from agent_tools.gate.clauses import SUBJECTS, Clause, held, size
-from agent_tools.gate.grounds import NUMBER_WORDS
+from agent_tools.gate.grounds import COUNTED, NUMBER_WORDS
 from agent_tools.gate.likeness import likened
 from agent_tools.gate.scope import held_by_job, whole
 from agent_tools.gate.several import several
@@ -41,12 +41,11 @@ _THEY_ALL = lazy.compile(
     rf"(?i)\b(?P<noun>attempt|rank|node|gpu)s?\b[^{HOLE},;:]*[:,;] (?P<w>both|all|each)(?: of them)? (?=[a-z]+(?: [a-z]+){{0,3}} {HOLE})"
 )
 _EACH_TOO = lazy.compile(r"(?i),? (?P<w>each)(?=\W*$|[,;(]| (?:after|at|in|on|with|for|by)\b)")
-_NUMBERS = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n), key=len, reverse=True))
 _OTHERS = lazy.compile(
-    rf"(?i)\b(?P<w>(?:all |every |each )?(?:of )?(?:the )?(?:(?P<n>{_NUMBERS}) )?(?:others?|remaining)(?: (?P<k>{_NUMBERS}))?\b)(?: (?P<noun>ranks?|process(?:es)?|nodes?|gpus?|cards?)\b)?"
+    rf"(?i)\b(?P<w>(?:all |every |each )?(?:of )?(?:the )?(?:(?P<n>{COUNTED}) )?(?:others?|remaining)(?: (?P<k>{COUNTED}))?\b)(?: (?P<noun>ranks?|process(?:es)?|nodes?|gpus?|cards?)\b)?"
 )
 _EVERY_ONE = lazy.compile(
-    rf"(?i)^\W*(?P<w>(?:all|each|every)(?: of the)?(?: (?P<n>{_NUMBERS}))?) (?:ranks?|process(?:es)?|nodes?|gpus?|cards?)\b(?=[^:;.{HOLE}]*:)"
+    rf"(?i)^\W*(?P<w>(?:all|each|every)(?: of the)?(?: (?P<n>{COUNTED}))?) (?:ranks?|process(?:es)?|nodes?|gpus?|cards?)\b(?=[^:;.{HOLE}]*:)"
 )
 _UNSURE = lazy.compile(
     r"(?i)\b(?:not|never|none|neither|nor|but|except|besides|most|than|nearly|almost|about|around|some|any|or|if|whether|up to|half|different"
@@ -79,7 +78,7 @@ _PAST = lazy.compile(
 _EVERY_FEW = lazy.compile(r"(?i)\b(?P<w>every few) (?P<unit>seconds|minutes|hours)\b")
 _UNITS = {"seconds": "s", "minutes": "min", "hours": "h"}
 _FEW = 10
-_ALL_SO_MANY = lazy.compile(rf"(?i)\b(?P<w>all (?:of (?:its|the) |its |the )?(?P<n>{_NUMBERS})) (?P<noun>gpus|cards)\b")
+_ALL_SO_MANY = lazy.compile(rf"(?i)\b(?P<w>all (?:of (?:its|the) |its |the )?(?P<n>{COUNTED})) (?P<noun>gpus|cards)\b")
 _AT_LEAST, _AT_MOST = (lazy.compile(rf"(?i)\bat {w} (?={HOLE})") for w in ("least", "most"))
 _ALL_LEAST, _ALL_MOST = lazy.compile(r"^all_\w*_min$"), lazy.compile(r"^all_\w*_max$")
 _UP_TO = lazy.compile(rf"(?i)\b(?:up to|as (?:hot|warm|high|much|long|many|large|far) as) (?={HOLE})")

@@ -25,6 +25,9 @@ NUMBER_WORDS: dict[str, int] = {
     **{f"{ten}-{_UNITS[u]}": 20 + 10 * n + u for n, ten in enumerate(_TENS) for u in range(1, 10)},
 }
 """English cardinals below a hundred."""
+COUNTED = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n), key=len, reverse=True))
+SEVERAL = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n > 1), key=len, reverse=True))
+"""Patterns of those from one on, and from two on."""
 
 _EVERYDAY = frozenset({"done", "dones", "ends"})
 """Columns whose names are words of any sentence: beside a number they name nothing."""

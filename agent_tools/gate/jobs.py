@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from agent_tools.evidence import CellValue, Evidence, Ledger
 from agent_tools.facts.ending import FAILED_STATES
 from agent_tools.gate.clauses import Clause, Group, held, size
-from agent_tools.gate.grounds import NUMBER_WORDS
+from agent_tools.gate.grounds import COUNTED, NUMBER_WORDS
 from agent_tools.gate.scope import whole
 from agent_tools.references import HOLE
 from store import lazy
@@ -34,13 +34,12 @@ _MEANT: dict[str, tuple[str, ...]] = {
 STATES = {w: (frozenset({s}), _BAD if w == "failed" else frozenset({s})) for s, words in _MEANT.items() for w in words}
 """What a word means of Slurm's states: at least, and at most. Where the two are not of the same rows, the word leaves it open."""
 _VERB = rf"(?:(?:is|are|was|were|has been|have been) )?(?:still )?(?P<{{0}}>{'|'.join(STATES)})"
-_NUMBERS = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n), key=len, reverse=True))
 _LISTED = lazy.compile(
-    rf"(?i)^\W*(?:(?P<only>only|just) )?(?P<n>{_NUMBERS}) (?:(?P<when>earlier|previous|later|other) )?jobs? (?:(?P<same>of (?:that|the same) (?:name|user)) )?"
+    rf"(?i)^\W*(?:(?P<only>only|just) )?(?P<n>{COUNTED}) (?:(?P<when>earlier|previous|later|other) )?jobs? (?:(?P<same>of (?:that|the same) (?:name|user)) )?"
     rf"{_VERB.format('v')}(?::|,| [(–—]) ?(?:jobs? )?(?={HOLE})"
 )
 _SIMPLE = lazy.compile(
-    rf"(?i)^\W*(?P<n>{_NUMBERS}) (?P<when>earlier|previous|later|other) jobs?(?P<same> of (?:that|the same) (?:name|user))?(?::|,| [(–—]) ?(?:jobs? )?(?={HOLE})"
+    rf"(?i)^\W*(?P<n>{COUNTED}) (?P<when>earlier|previous|later|other) jobs?(?P<same> of (?:that|the same) (?:name|user))?(?::|,| [(–—]) ?(?:jobs? )?(?={HOLE})"
 )
 _THAN = lazy.compile(
     rf"(?i)^\W*(?:(?P<as>as many)|(?P<more>more)|(?P<less>fewer)) jobs (?:have )?{_VERB.format('a')} (?:as|than) {_VERB.format('b')}[,:(–— ]*"
@@ -49,7 +48,7 @@ _THAN = lazy.compile(
 
 
 _EACH_ON = lazy.compile(
-    rf"(?i)^\W*(?P<n>{_NUMBERS}) jobs (?:(?:ran|were running|were placed) on|had|held|used) (?P<m>{_NUMBERS}) (?P<of>nodes?|gpus?)(?P<each> each)?(?::|,| [(–—]) ?(?:jobs? )?(?={HOLE})"
+    rf"(?i)^\W*(?P<n>{COUNTED}) jobs (?:(?:ran|were running|were placed) on|had|held|used) (?P<m>{COUNTED}) (?P<of>nodes?|gpus?)(?P<each> each)?(?::|,| [(–—]) ?(?:jobs? )?(?={HOLE})"
 )
 
 

@@ -14,17 +14,17 @@ from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, held, job_of, size
-from agent_tools.gate.grounds import NUMBER_WORDS
+from agent_tools.gate.denials import QUALIFIED
+from agent_tools.gate.grounds import NUMBER_WORDS, SEVERAL
 from agent_tools.gate.scope import last_attempt
 from agent_tools.gate.tries import attempt_of
 from agent_tools.references import HOLE
 from store import lazy
 
-_NUMBERS = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n > 1), key=len, reverse=True))
 _LAST = lazy.compile(
     r"(?i)\b(?:of|in|by) the (?P<w>last|latest|final) attempt\b|^\W*the (?P<v>last|latest|final) attempt\b"
 )
-_EARLIER = lazy.compile(rf"(?i)\bthe (?P<n>{_NUMBERS}) (?:earlier|previous) attempts(?: together)?\b")
+_EARLIER = lazy.compile(rf"(?i)\bthe (?P<n>{SEVERAL}) (?:earlier|previous) attempts(?: together)?\b")
 _ALLOWED = lazy.compile(rf"(?i){HOLE},? (?P<w>(?:that )?(?:it|the job|the run) was (?:allowed|given|granted))\b")
 _WAS_ALLOWED = lazy.compile(rf"(?i)\b(?P<w>(?:was|is) (?:only )?(?:allowed|given|granted)) (?={HOLE})")
 _ALL_OF = lazy.compile(rf"(?i)\b(?:used|used up|ran for|took) (?P<w>all) of (?:its|the) (?P<c>{HOLE}+)")
@@ -37,9 +37,6 @@ _FAILED_WITH = lazy.compile(
 _ELSEWHEN = lazy.compile(r"(?i)\b(?:before|after|until|when|while|since|because|by)\b")
 """Of an exception's time and reason its row alone tells."""
 _CLOSE = lazy.compile(rf"(?i){HOLE},? (?P<w>close to|near) its (?:best|lowest),? (?={HOLE})")
-_NO_LATER = lazy.compile(
-    r"(?i)\b(?:not|never|no|none|neither|nor|nobody|without|cannot|but|except|almost|nearly)\b|n['’]t\b"
-)
 _LIMITS = ("time_limit_s", "limit_h")
 _OF_LOG = lazy.compile(r"^(?:loss|train|save|reward)_")
 _FULL, _NEAR, _TWO = 0.99, 0.02, 2
@@ -48,7 +45,7 @@ _FULL, _NEAR, _TWO = 0.99, 0.02, 2
 def lastly(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """Where in a clause such words stand that the rows bear out."""
     cells = [c for g in clause.groups for c in g.cells]
-    if not cells or _NO_LATER.search(clause.own):
+    if not cells or QUALIFIED.search(clause.own):
         return
     yield from _attempts(clause, cells, ledger)
     yield from _of_limit(clause, cells, ledger)

@@ -2,7 +2,6 @@
 
 None of the [[E5.points]] losses was NaN ([[E5.bad_points]]).                     a zero of the row that has so many
 No node is down any more ([[E6.nodes_still]]).                                 none still is
-Node [[E6.node]] has been back since [[E6.until_ts]].                             its row says that it no longer is
 The job has run for [[E7.elapsed_s]]: it never started.                          it waits, and has run for no time
 The ranks gave up connecting: [[E8.message]].                                   the message says that the connection failed
 """
@@ -25,7 +24,6 @@ _NONE_OF = lazy.compile(
 _STILL_NONE = lazy.compile(
     rf"(?i)^\W*(?P<w>no node is (?:still )?(?:down|drained|in trouble|out of service)(?: any ?more| any longer| now)?)\W*\(?{HOLE}+\W*$"
 )
-_BACK_SINCE = lazy.compile(rf"(?i)\b(?:has been|is) (?P<w>back) since (?P<t>{HOLE}+)")
 _NEVER_BEGUN = lazy.compile(r"(?i)\b(?:it|the job) (?P<w>never (?:even )?(?:started|ran|began))(?=\W*$|[,;.])")
 _GAVE_UP = lazy.compile(
     r"(?i)\b(?:rank|ranks|worker|workers|job|run|program|it|they) (?:[a-z]+ )?(?P<w>gave up (?:connecting|waiting|(?:trying|waiting) to connect))\b"
@@ -47,15 +45,6 @@ def none_told(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     yield from _none_of(clause, cells, ledger)
     if (m := _STILL_NONE.match(clause.own)) and [(c.column, c.value) for c in cells] == [("nodes_still", 0)]:
         yield m.span("w")
-    for m in _BACK_SINCE.finditer(clause.own):
-        cell = next((g.cells[0] for g in clause.groups if g.start == m.start("t")), None)
-        if (
-            cell
-            and cell.column == "until_ts"
-            and held(ledger, cell, "still") is False
-            and held(ledger, cell, "lost") is True
-        ):
-            yield m.span("w")
     waits = {held(ledger, c, "state") for c in cells} == {"PENDING"}
     if waits and all(not held(ledger, c, "start_ts") and not held(ledger, c, "elapsed_s") for c in cells):
         yield from (m.span("w") for m in _NEVER_BEGUN.finditer(clause.own))

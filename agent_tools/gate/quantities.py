@@ -22,7 +22,7 @@ from agent_tools.gate.besides import small
 from agent_tools.gate.clauses import SUBJECTS, Clause, clauses
 from agent_tools.gate.edges import of_own_end
 from agent_tools.gate.extent import extended
-from agent_tools.gate.grounds import NUMBER_WORDS
+from agent_tools.gate.grounds import COUNTED, NUMBER_WORDS
 from agent_tools.gate.kinds import doing, finished, kind, of_query
 from agent_tools.gate.lastly import lastly
 from agent_tools.gate.levels import levelled
@@ -59,7 +59,7 @@ _OF_JOB = {
 """How many of it the job has, by accounting's column; a rank for each GPU."""
 _CALLED = frozenset({"job_attempts", "job_steps"})
 """Answers that have a row for each attempt, or step, of the job."""
-_NUMBER = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n), key=len, reverse=True)) + "|single"
+_NUMBER = f"{COUNTED}|single"
 _NOUN = r"(?P<noun>[A-Za-z]+)\b(?!-)"
 _COUNT = lazy.compile(
     rf"(?i)\b(?P<lead>(?:only|just|exactly|all|the|all of the|its|a) )*(?P<n>{_NUMBER})(?: of (?:(?:the |its )?(?P<m>{_NUMBER})|the|its))? {_NOUN}(?P<only> only)?"

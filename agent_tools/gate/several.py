@@ -13,18 +13,17 @@ from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, held
-from agent_tools.gate.grounds import NUMBER_WORDS
+from agent_tools.gate.grounds import NUMBER_WORDS, SEVERAL
 from agent_tools.gate.order import order
 from agent_tools.gate.scope import held_by_job, whole
 from agent_tools.references import HOLE
 from store import lazy
 
-_NUMBERS = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n > 1), key=len, reverse=True))
 _RANKS = r"(?:ranks|processes)\b(?!['’])"
-_ALL = lazy.compile(rf"(?i)^\W*(?P<w>both|all (?:of )?(?:the |its )?(?P<n>{_NUMBERS})) (?:of the )?{_RANKS}")
+_ALL = lazy.compile(rf"(?i)^\W*(?P<w>both|all (?:of )?(?:the |its )?(?P<n>{SEVERAL})) (?:of the )?{_RANKS}")
 _OTHERS = lazy.compile(
-    rf"(?i)\b(?P<w>(?P<the>the )?(?:all )?(?:others?(?: (?P<n>{_NUMBERS}|{HOLE}+))?|(?P<m>{_NUMBERS}) others?|(?P<h>{HOLE}+) others?)) {_RANKS}"
-    rf"|\b(?P<alone>the (?:(?P<p>{_NUMBERS}) )?others)(?= (?:were|got|had|all)\b)"
+    rf"(?i)\b(?P<w>(?P<the>the )?(?:all )?(?:others?(?: (?P<n>{SEVERAL}|{HOLE}+))?|(?P<m>{SEVERAL}) others?|(?P<h>{HOLE}+) others?)) {_RANKS}"
+    rf"|\b(?P<alone>the (?:(?P<p>{SEVERAL}) )?others)(?= (?:were|got|had|all)\b)"
 )
 _BOTH_TASKS = lazy.compile(
     r"(?i)^\W*(?P<w>both) tasks (?:of (?:the job|it) )?(?:exited|ended|failed|stopped|got|were|had)\b"

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Evidence, Ledger
 from agent_tools.gate.clauses import SUBJECTS, Clause, held, size
-from agent_tools.gate.grounds import NUMBER_WORDS
+from agent_tools.gate.grounds import NUMBER_WORDS, SEVERAL
 from agent_tools.gate.kinds import finished, kind
 from agent_tools.gate.scope import whole
 from agent_tools.gate.vocabulary import means
@@ -22,14 +22,13 @@ from agent_tools.gate.words import singular
 from agent_tools.references import HOLE
 from store import lazy
 
-_NUMBERS = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n > 1), key=len, reverse=True))
 _OF_STATE = lazy.compile(
-    rf"(?i)^\W*(?P<n>both|all|all (?:the |of the )?(?:{_NUMBERS})) (?:of )?(?:the )?(?P<state>preempted|cancelled|failed|completed|requeued|timed-out) (?P<noun>attempts|jobs)\b"
+    rf"(?i)^\W*(?P<n>both|all|all (?:the |of the )?(?:{SEVERAL})) (?:of )?(?:the )?(?P<state>preempted|cancelled|failed|completed|requeued|timed-out) (?P<noun>attempts|jobs)\b"
 )
 _OF_ONE_JOB = lazy.compile(rf"(?i)^\W*(?P<n>both) (?:of the )?(?P<noun>attempts|runs|tries) of (?:job )?(?P<j>{HOLE}+)")
 _EACH = lazy.compile(r"(?i), (?P<w>each)\b(?= (?:after|for|with|at|by|on|of|having)\b)")
 _OTHERS = lazy.compile(
-    rf"(?i)\bthe (?P<w>other (?:(?P<n>{_NUMBERS})|others?|ones?))(?: (?:attempts|jobs|ranks|nodes|gpus))? (?:are|were|is|was|ended as|ended in) (?={HOLE})"
+    rf"(?i)\bthe (?P<w>other (?:(?P<n>{SEVERAL})|others?|ones?))(?: (?:attempts|jobs|ranks|nodes|gpus))? (?:are|were|is|was|ended as|ended in) (?={HOLE})"
 )
 _BETWEEN = lazy.compile(
     rf"(?i)\b(?P<w>(?:lie|lies|lay|ranges?|ranged|is|are|was|were)) (?P<b>between|from) (?P<lo>{HOLE}+) (?:and|to) (?P<hi>{HOLE}+)"
@@ -38,7 +37,7 @@ _AS_MANY = lazy.compile(
     r"(?i)(?<!twice )(?<!half )(?<!times )(?<!not )(?<!almost )(?<!nearly )\bas (?P<w>many)(?: (?P<a>[a-z]+))?(?P<op> as)(?: (?:there (?:are|were)|it had|it counts))?(?: (?P<k>[a-z]+))? (?P<b>[a-z]+)\b"
 )
 _BEFORE = lazy.compile(
-    rf"(?i)^\W*(?:the last attempt (?:saved|wrote) )?(?P<n>{_NUMBERS}) (?P<noun>[a-z]+)(?P<did>(?: (?:were|had been) (?:saved|written|announced|logged|recorded|reported))?) (?:before|until|by the time) [^{HOLE},;:]*? (?:at|in line) (?={HOLE})"
+    rf"(?i)^\W*(?:the last attempt (?:saved|wrote) )?(?P<n>{SEVERAL}) (?P<noun>[a-z]+)(?P<did>(?: (?:were|had been) (?:saved|written|announced|logged|recorded|reported))?) (?:before|until|by the time) [^{HOLE},;:]*? (?:at|in line) (?={HOLE})"
 )
 _SAME_NUMBER = lazy.compile(rf"(?i)\bthe (?P<w>same) number of [a-z]+(?: [a-z]+)?,? ?\(?(?={HOLE})")
 _UNSURE = lazy.compile(

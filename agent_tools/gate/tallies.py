@@ -11,15 +11,14 @@ from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, held
-from agent_tools.gate.grounds import NUMBER_WORDS
+from agent_tools.gate.grounds import COUNTED, NUMBER_WORDS
 from agent_tools.references import HOLE
 from store import lazy
 
-_NUMBERS = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n), key=len, reverse=True))
 _OF = rf"(?:of|by|on|from) (?:(?:the )?(?:users?|nodes?|partition) )?{HOLE}+"
 _ENDED = r"(?P<v>failed|(?:was|were) (?:cancelled|canceled|sent back))"
 _COUNT = lazy.compile(
-    rf"(?i)^\W*(?:(?:only|just) )?(?P<n>{_NUMBERS}) (?:of the )?jobs? {_OF} (?:has |have |had )?{_ENDED}\W*$"
+    rf"(?i)^\W*(?:(?:only|just) )?(?P<n>{COUNTED}) (?:of the )?jobs? {_OF} (?:has |have |had )?{_ENDED}\W*$"
 )
 _NONE = lazy.compile(
     rf"(?i)^\W*(?:users?|nodes?|partition)? ?{HOLE}+(?:(?:, | and |, and )(?:user |node )?{HOLE}+)* (?:had|has|have) (?P<n>no) (?P<v>failed|cancelled|canceled) jobs?\W*$"
@@ -38,7 +37,7 @@ _RUNS = lazy.compile(
     rf"(?i)^\W*(?:(?:the )?users? )?{HOLE}+['’]s (?:only |one )?job is (?:still )?(?P<v>running)\W*$|^\W*the (?:only |one )?job {_OF} is (?:still )?(?P<w>running)\W*$"
 )
 _EACH_HAD = lazy.compile(
-    rf"(?i)^\W*(?:users?|nodes?)? ?{HOLE}+(?:(?:, | and |, and )(?:user |node )?{HOLE}+)+ (?P<w>each|both) had (?P<n>{_NUMBERS}) (?:attempts?|jobs?) (?P<v>failed|cancelled|canceled|sent back|that failed)(?P<q> to the queue)?\W*$"
+    rf"(?i)^\W*(?:users?|nodes?)? ?{HOLE}+(?:(?:, | and |, and )(?:user |node )?{HOLE}+)+ (?P<w>each|both) had (?P<n>{COUNTED}) (?:attempts?|jobs?) (?P<v>failed|cancelled|canceled|sent back|that failed)(?P<q> to the queue)?\W*$"
 )
 _TWO = 2
 _NOT_DONE = ("failed", "cancelled", "sent_back", "running")

@@ -10,13 +10,12 @@ from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import FOUND, CellValue, Evidence, Ledger
 from agent_tools.gate.clauses import Clause, size
-from agent_tools.gate.grounds import NUMBER_WORDS
+from agent_tools.gate.grounds import NUMBER_WORDS, SEVERAL
 from agent_tools.gate.scope import held_by_job, whole
 from agent_tools.gate.words import singular
 from agent_tools.references import HOLE
 from store import lazy
 
-_NUMBERS = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n > 1), key=len, reverse=True))
 _OF: dict[str, tuple[tuple[str, ...], str]] = {
     **dict.fromkeys(("node", "host", "machine"), (("node",), "node_count")),
     **dict.fromkeys(("gpu", "card"), (("node", "gpu"), "gpus")),
@@ -24,7 +23,7 @@ _OF: dict[str, tuple[tuple[str, ...], str]] = {
 }
 """By which columns a row is of one of them, and accounting's column of how many the job has."""
 _OF_SO_MANY = lazy.compile(
-    rf"(?i)\b(?:of|on|over|across|among) (?:(?P<all>all) )?(?:(?:of )?(?:the|its|these) )?(?P<n>{_NUMBERS}) (?P<noun>nodes|hosts|machines|gpus|cards|ranks|processes)\b"
+    rf"(?i)\b(?:of|on|over|across|among) (?:(?P<all>all) )?(?:(?:of )?(?:the|its|these) )?(?P<n>{SEVERAL}) (?P<noun>nodes|hosts|machines|gpus|cards|ranks|processes)\b"
 )
 _NEAR = lazy.compile(
     r"(?i)^\W*(?P<w>neither|no|none of (?:the|its)) (?P<noun>nodes?|hosts?|machines?|gpus?|cards?) (?:ever )?(?:came|comes|got|gets|was|is|were) (?:anywhere |even )?(?P<near>near|close to) (?P<of>(?:its|the|their) (?:own )?(?:memory )?limit)\b(?P<rest>.*)$"

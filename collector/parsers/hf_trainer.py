@@ -77,8 +77,8 @@ class HfTrainer:
     @staticmethod
     def ignores(text: str) -> bool:
         """Dictionaries of other loops, closed on their line: those that have nothing but a loss of what the Trainer's have."""
-        open_ = _OPEN.search(text)
-        closed = open_ is None or "}" in text[open_.start() :]
+        begun = _OPEN.search(text)
+        closed = begun is None or "}" in text[begun.start() :]
         return closed and not any(word in text for word in _OWN)
 
     def __init__(self) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import pytest
 
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
@@ -39,6 +42,23 @@ def passes(text: str, held: Ledger, good: str) -> bool:
     """Whether a sentence is shown as what was seen, in an answer whose short form `good` is."""
     report = check_answer(Answer.model_validate({"short": good, "shows": [{"text": text}]}), held, [])
     return report.ok and [c.text for c in report.answer.shows] == [text]
+
+
+def pairs(said: Sequence[tuple[str, str]]) -> tuple[Callable[[str, Ledger], None], Callable[[str, Ledger], None]]:
+    """Two tests for pairs of a false sentence and its true twin, `{E1.state}` a cell, in a module that has the fixture `held`."""
+
+    def ok(text: str, held: Ledger) -> bool:
+        return check_answer(Answer(short=text.replace("{", "[[").replace("}", "]]")), held, []).ok
+
+    @pytest.mark.parametrize("text", [false for false, _ in said])
+    def refused(text: str, held: Ledger) -> None:
+        assert not ok(text, held)
+
+    @pytest.mark.parametrize("text", sorted({true for _, true in said}))
+    def passing(text: str, held: Ledger) -> None:
+        assert ok(text, held)
+
+    return refused, passing
 
 
 def ledger() -> Ledger:

@@ -7,13 +7,9 @@ from dataclasses import replace
 import pytest
 
 from agent_tools.evidence import FOUND, Ledger
-from agent_tools.families.base import Assessment
-from agent_tools.gate.answer_gate import check_answer
-from agent_tools.gate.besides import small
 from agent_tools.gate.fleetnone import asked_of_fleet, no_job
-from agent_tools.questions.answer import Answer
 from store.result import Cell
-from tests.agent_tools.gate.gatekit import result
+from tests.agent_tools.gate.gatekit import pairs, result
 
 DOCS = {
     "before_end_s": "seconds from it to the job's end",
@@ -122,19 +118,7 @@ SAID = [
 ]  # fmt: skip
 
 
-def _passes(text: str, held: Ledger) -> bool:
-    said = text.replace("{", "[[").replace("}", "]]")
-    return check_answer(Answer(short=said), held, list[Assessment]()).ok
-
-
-@pytest.mark.parametrize("text", [false for false, _ in SAID])
-def test_what_the_rows_do_not_bear_out_is_refused(text: str, held: Ledger) -> None:
-    assert not _passes(text, held)
-
-
-@pytest.mark.parametrize("text", sorted({true for _, true in SAID}))
-def test_what_the_rows_bear_out_passes(text: str, held: Ledger) -> None:
-    assert _passes(text, held)
+test_what_the_rows_do_not_bear_out_is_refused, test_what_the_rows_bear_out_passes = pairs(SAID)
 
 
 def test_only_a_question_of_one_state_of_all_jobs_says_what_no_job_is() -> None:
@@ -143,4 +127,3 @@ def test_only_a_question_of_one_state_of_all_jobs_says_what_no_job_is() -> None:
     assert asked_of_fleet("find_jobs", {}) == ""
     assert asked_of_fleet("slow_nodes", {"state": "TIMEOUT"}) == ""
     assert not no_job("No job is suspended.", [], Ledger())
-    assert callable(small)

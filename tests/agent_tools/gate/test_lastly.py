@@ -7,12 +7,8 @@ from dataclasses import replace
 import pytest
 
 from agent_tools.evidence import Ledger
-from agent_tools.families.base import Assessment
-from agent_tools.gate.answer_gate import check_answer
-from agent_tools.gate.lastly import lastly
-from agent_tools.questions.answer import Answer
 from store.result import Cell
-from tests.agent_tools.gate.gatekit import result
+from tests.agent_tools.gate.gatekit import pairs, result
 
 DOCS = {
     "earlier_gpu_hours": "GPU time that they held",
@@ -78,17 +74,4 @@ SAID = [
 ]  # fmt: skip
 
 
-def _passes(text: str, held: Ledger) -> bool:
-    said = text.replace("{", "[[").replace("}", "]]")
-    return check_answer(Answer(short=said), held, list[Assessment]()).ok
-
-
-@pytest.mark.parametrize("text", [false for false, _ in SAID])
-def test_what_the_rows_do_not_bear_out_is_refused(text: str, held: Ledger) -> None:
-    assert not _passes(text, held)
-
-
-@pytest.mark.parametrize("text", sorted({true for _, true in SAID}))
-def test_what_the_rows_bear_out_passes(text: str, held: Ledger) -> None:
-    assert callable(lastly)
-    assert _passes(text, held)
+test_what_the_rows_do_not_bear_out_is_refused, test_what_the_rows_bear_out_passes = pairs(SAID)

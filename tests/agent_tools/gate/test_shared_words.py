@@ -5,15 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent_tools.evidence import Ledger
-from agent_tools.families.base import Assessment
-from agent_tools.gate.answer_gate import check_answer
-from agent_tools.gate.nearness import near
-from agent_tools.gate.nones import none_told
-from agent_tools.gate.quantities import borne_out
-from agent_tools.gate.sharing import shared
-from agent_tools.questions.answer import Answer
 from store.result import Cell
-from tests.agent_tools.gate.gatekit import result
+from tests.agent_tools.gate.gatekit import pairs, result
 
 DOCS = {
     "bad_points": "reports whose loss is not finite", "points": "reports", "preempt_events": "preemption events", "restarts": "times requeued as Slurm counts",
@@ -110,22 +103,4 @@ SAID = [
 ]  # fmt: skip
 
 
-def _passes(text: str, held: Ledger) -> bool:
-    said = text.replace("{", "[[").replace("}", "]]")
-    return check_answer(Answer(short=said), held, list[Assessment]()).ok
-
-
-@pytest.mark.parametrize("text", [false for false, _ in SAID])
-def test_what_the_rows_do_not_bear_out_is_refused(text: str, held: Ledger) -> None:
-    assert not _passes(text, held)
-
-
-@pytest.mark.parametrize("text", sorted({true for _, true in SAID}))
-def test_what_the_rows_bear_out_passes(text: str, held: Ledger) -> None:
-    assert _passes(text, held)
-
-
-def test_each_of_the_three_is_asked_by_the_words_of_number() -> None:
-    """The reckoners are named here, where what each takes is tried by whole sentences."""
-    assert all(callable(f) for f in (near, none_told, shared))
-    assert borne_out("Nothing is cited.", Ledger()) == []
+test_what_the_rows_do_not_bear_out_is_refused, test_what_the_rows_bear_out_passes = pairs(SAID)
