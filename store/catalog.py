@@ -21,7 +21,8 @@ says so; `log exception` is told as what the log holds, and no more. Queries wit
 `store.strangers`. Such a query has a column `_own` besides; columns that begin with `_` are not part of its answer.
 
 `-- WITH: attempts_asked` puts the common table expressions of `queries/shared/attempts_asked.sql` before the query's own; of
-several, with commas between them, each may use those before it.
+several, with commas between them, each may use those before it. `-- ONCE: train_step` in such a file, beside which a query names no
+other, lets a connection keep the rows of its last expression, which has the file's name, for as long as that table's stay the same.
 
 Planning a query takes longer than running it on a small job, and grows with the columns that are handed on from one common
 table expression to the next: each names those that are read, and no `SELECT *` stands over a wide table.
@@ -77,9 +78,20 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
+class Once:
+    """What several questions derive alike from some tables: the SQL that gives its rows, and `rest`, the question that reads them as `name`."""
+
+    name: str
+    tables: tuple[str, ...]
+    sql: str
+    rest: str
+
+
+@dataclass(frozen=True, slots=True)
 class QueryInfo:
     """A question as its header describes it. `prunes` are, by table, the parameters by which segments may be left out; `first` is the
-    question that is asked before for that. `alone`: there is no row where another job is known.
+    question that is asked before for that. `alone`: there is no row where another job is known. `once` is the part of it that need not
+    be derived for it alone.
 
     `empty` are its columns' types where it is known without running it when there is no row, else nothing: then that is
     so where in one of `needs` no part has a row. `none` are the things of which an empty answer says that there were none. `hides` are the columns that may name a stranger.
@@ -99,6 +111,7 @@ class QueryInfo:
     hides: tuple[str, ...] = ()
     first: str = ""
     alone: bool = False
+    once: Once | None = None
 
 
 @cache
@@ -156,7 +169,7 @@ def parse(name: str, text: str) -> QueryInfo:
             raise StoreError(f"{name}.sql: cannot read the header line {line!r}")
     if len(empty := _words(fields.get("EMPTY", ""))) not in (0, len(columns)):
         raise StoreError(f"{name}.sql: EMPTY gives {len(empty)} types for {len(columns)} columns")
-    sql = _with(name, fields.get("WITH", ""), "\n".join(lines).strip().rstrip(";").rstrip())
+    sql, once = _with(name, fields.get("WITH", ""), "\n".join(lines).strip().rstrip(";").rstrip())
     tables = _words(fields.get("TABLES", ""))
     patterns = frozenset(_MATCHES.findall(sql))
     found = (_param(name, p) for p in _split(fields.get("PARAMS", "")))
@@ -180,22 +193,34 @@ def parse(name: str, text: str) -> QueryInfo:
         _words(fields.get("HIDES", "")),
         fields.get("FIRST", ""),
         "ALONE" in fields,
+        once,
     )
 
 
-def _with(query: str, shared: str, sql: str) -> str:
-    """The query after the common table expressions that it shares with others."""
+_ONCE = lazy.compile(r"(?m)^-- ONCE: (.*)$")
+
+
+def _with(query: str, shared: str, sql: str) -> tuple[str, Once | None]:
+    """The query after the common table expressions that it shares with others, and what of them is derived once."""
     if not shared:
-        return sql
+        return sql, None
     texts: list[str] = []
+    once: tuple[str, tuple[str, ...]] | None = None
     for name in _split(shared):
         path = SHARED / f"{name}.sql"
         if not path.is_file():
             raise StoreError(f"{query}.sql: there is no queries/shared/{name}.sql")
-        texts.append(re.sub(r"(?m)^--.*\n", "", path.read_text(encoding="utf-8")).strip())
+        text = path.read_text(encoding="utf-8")
+        texts.append(re.sub(r"(?m)^--.*\n", "", text).strip())
+        if (told := _ONCE.search(text)) is not None:
+            once = name, _words(told[1])
+    if once is not None and len(texts) > 1:
+        raise StoreError(f"{query}.sql: {once[0]} is derived once: no other expression goes with it")
     common = ", ".join(texts)
-    rest = re.match(r"WITH\s+", sql)
-    return f"WITH {common}, {sql[rest.end() :]}" if rest else f"WITH {common}\n{sql}"
+    own = re.match(r"WITH\s+", sql)
+    rest = f", {sql[own.end() :]}" if own else f"\n{sql}"
+    whole = f"WITH {common}{rest}"
+    return whole, Once(*once, f"WITH {common}\nFROM {once[0]}", rest) if once else None
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -213,7 +213,8 @@ class Reader:
         if info.empty and (alone or self._shown.lacks(info.needs, opened)):
             return [c.name for c in info.columns], list(info.empty), (), 0
         self._shown.put(opened, info.sql, params)
-        cursor = run(self._con, info.sql, params)
+        sql, given = self._shown.once(info, opened, params)
+        cursor = run(self._con, sql, given)
         names = [d[0] for d in cursor.description or ()]
         types = [str(d[1]) for d in cursor.description or ()]
         found = cursor.fetchmany(max_rows + 1)
@@ -222,7 +223,7 @@ class Reader:
             # Going on to the end of an answer is cheaper than asking again how long it is, unless it is very long.
             total += len(cursor.fetchmany(SMALL))
             if total > SMALL:
-                counted = self._con.execute(f"SELECT count(*) FROM ({info.sql})", params or None).fetchone()
+                counted = self._con.execute(f"SELECT count(*) FROM ({sql})", given or None).fetchone()
                 total = int(counted[0]) if counted else total
         return names, types, tuple(tuple(cells.cell(v) for v in row) for row in found[:max_rows]), total
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from store import echoes, redact_sql, views
-from store.catalog import Need
+from store.catalog import Need, QueryInfo
 from store.manifest import Segment
 from store.result import Cell
 from store.rollup import EACH, MACRO, RUN, TOTALS, WINDOW, totals, window, without_job
@@ -32,6 +32,8 @@ _LONG = 1_000_000
 _MINUTES = "gpu_window_rows"
 _GPUS = "gpu_totals_rows"
 _JOBS = "_jobs"
+_MOST_KEPT = 1_000_000
+"""Up to so many rows of its tables, what several questions derive alike from them is kept: more would need the memory that they run in."""
 _MOST_COPIES = 4
 """Of one table, over different files: it bounds the memory that those that stand aside hold."""
 
@@ -70,6 +72,12 @@ class _Copy:
     """Of some of its columns, the texts that stand there, one below the other; None where they are long."""
 
 
+def _of(sql: str, params: Mapping[str, Cell]) -> dict[str, Cell]:
+    """The parameters that a text names: the engine takes no others."""
+    named = set(re.findall(r"\$(\w+)", sql))
+    return {name: value for name, value in params.items() if name in named}
+
+
 class _Kept:
     """Rows that were derived once, by what they were derived from: a few tables whose names begin alike."""
 
@@ -105,6 +113,7 @@ class Shown:
         self._made = 0
         self._minutes = _Kept(_MINUTES)
         self._gpus = _Kept(_GPUS)
+        self._once: dict[str, _Kept] = {}
         self._macro = self._each = ""
         self._redacts = False
 
@@ -125,6 +134,17 @@ class Shown:
         self._leave_out(opened)
         if by_gpu:
             self._show_gpus(params, sql.count(TOTALS) == sql.count(f"{TOTALS}({', '.join(RUN)})"))
+
+    def once(self, info: QueryInfo, opened: Opened, params: Mapping[str, Cell]) -> tuple[str, Mapping[str, Cell]]:
+        """The text to run of a question whose tables are shown, and its parameters: what it derives as others do stands there as rows."""
+        once = info.once
+        if once is None or sum(s.rows for table in once.tables for _, s in opened[table]) > _MOST_KEPT:
+            return info.sql, params
+        asked = _of(once.sql, params)
+        of = (*(self._now[table].files for table in once.tables), *asked.values())
+        kept = self._once.setdefault(once.name, _Kept(f"{once.name}_rows")).named(self._con, of, once.sql, asked)
+        sql = f"WITH {once.name} AS (FROM {kept}){once.rest}"
+        return sql, _of(sql, params)
 
     def _leave_out(self, opened: Opened) -> None:
         """Leave out what the optimizer would do for many rows: over few it takes longer than it can save.

@@ -16,7 +16,7 @@
 -- CAVEAT: Evaluation losses are read only where no training loss was printed. Where the steps go back (a restart inside one log), only the last stretch that holds eight reports or more is read.
 WITH binned AS (
   -- bins of one size: a change of size would look like a changed logging window
-  SELECT *, 1 + (row_number() OVER (ORDER BY place) - 1) // ((count(*) OVER () + 119) // 120) AS bin FROM kept
+  SELECT *, 1 + (row_number() OVER (ORDER BY place) - 1) // ((count(*) OVER () + 119) // 120) AS bin FROM losses_kept WHERE kept
 )
 SELECT
   bin, arg_min(step, place) AS first_step, arg_min(epoch, place) AS epoch, count(*) AS points, count(*) FILTER (WHERE bad) AS bad_points,

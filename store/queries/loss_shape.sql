@@ -53,7 +53,7 @@ WITH ordered AS (
   SELECT *, row_number() OVER (ORDER BY place) AS seq, count(*) OVER () AS n,
     CASE WHEN coalesce(ts_kind, '') NOT IN ('carried', 'file') THEN ts END AS said_ts,
     median(CASE WHEN NOT bad THEN loss END) OVER (ORDER BY place ROWS BETWEEN 2 PRECEDING AND 2 FOLLOWING) AS smooth
-  FROM kept
+  FROM losses_kept WHERE kept
 ),
 tail AS (SELECT coalesce(max(seq) FILTER (WHERE NOT bad), 0) AS good_until FROM ordered),
 finite AS (
@@ -86,7 +86,7 @@ a AS (
     min(line_no) AS first_line, max(line_no) AS last_line
   FROM ordered, tail
 ),
-s AS (SELECT count(DISTINCT stretch) AS stretches FROM part),
+s AS (SELECT count(DISTINCT stretch) AS stretches FROM losses_kept),
 x AS (
   SELECT min(left(l.text, 300)) AS end_bad_text FROM a LEFT JOIN log_line l
     ON l.file = a.file AND l.line_no = a.end_bad_line AND l.job_id = $job_id

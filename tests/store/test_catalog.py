@@ -140,6 +140,7 @@ def test_tables_of_a_query_are_each_limited_by_their_own_parameters() -> None:
         ("-- q: t\n-- TABLES: log_event\n-- NEEDS: log_event.kind ~\nSELECT 1", "need"),
         ("-- q: t\n-- COLUMN a: x\n-- COLUMN b: y\n-- EMPTY: VARCHAR\nSELECT 1", "EMPTY"),
         ("-- q: t\n-- WITH: nowhere\nSELECT 1", "nowhere"),
+        ("-- q: t\n-- WITH: parent_run, losses_kept\nSELECT 1", "derived once"),
         ("-- q: t\n-- PRUNE: jobs\nSELECT 1", "jobs"),
         ("-- q: t\n-- TABLES: log_event\n-- PRUNE: log_line(job_id)\nSELECT 1", "log_line"),
         ("-- q: t\n-- TABLES: log_event\n-- PRUNE: log_event(to_ts + 5 YEAR)\nSELECT 1", "YEAR"),

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
+from duckdb import DuckDBPyConnection
 
 from store import Reader, Writer, engine, shown, views
 from store.catalog import catalog
-from store.rows import GpuSample, Row, SlurmJob, columns, tables
+from store.rows import GpuSample, Row, SlurmJob, TrainStep, columns, tables
+from store.statements import Given, run
 
 T = datetime(2026, 3, 1, 10, 0, 30, tzinfo=UTC)
 BY_MINUTE = ("gpu_summary", "gpu_counter_rises", "gpu_spin", "gpu_spread", "gpu_duty", "gpu_throttled")
@@ -91,6 +94,7 @@ def test_every_question_has_one_answer_however_it_is_planned(tmp_path: Path, mon
 
     few = answers()
     monkeypatch.setattr(shown, "SMALL", 0)
+    monkeypatch.setattr(shown, "_MOST_KEPT", 0)
     many = answers()
     assert {n: few[n] for n in few if few[n] != many[n]} == {}
     assert sum(not r.endswith(", 0)") for r in few.values()) > len(few) // 2
@@ -119,6 +123,35 @@ def test_each_job_keeps_its_own_rows_when_many_are_asked_about_in_turn(tmp_path:
             found = reader.ask("job_overview", job_id=str(job)).dicts()
             assert [(r["name"], r["attempts"]) for r in found] == [(f"n{job}", job + 1)]
             assert reader.ask("jobs_found").row_count == 7
+
+
+def test_what_two_questions_derive_alike_is_derived_once_for_each_job_and_again_for_new_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More jobs than are kept, in turn; a row that comes later is in the next answer."""
+    derived: list[str] = []
+
+    def counting(con: DuckDBPyConnection, sql: str, given: Given | Mapping[str, object] | None = None) -> object:
+        derived.extend([sql] * sql.startswith("CREATE OR REPLACE TEMP TABLE losses_kept"))
+        return run(con, sql, given)
+
+    def losses(reader: Reader, job: int) -> list[object]:
+        asked = {"job_id": str(job)}
+        (shape,) = reader.ask("loss_shape", **asked).dicts()
+        return [shape["points"], shape["last_loss"], [r["loss"] for r in reader.ask("loss_curve", **asked).dicts()]]
+
+    monkeypatch.setattr(shown, "run", counting)
+    for job in range(6):
+        rows = [TrainStep(job_id=str(job), file="o", line_no=n, step=n, loss=job + n / 4) for n in range(job + 2)]
+        Writer(tmp_path).append(rows, batch=str(job))
+    with Reader(tmp_path) as reader:
+        for job in (0, 1, 2, 3, 4, 5, 0, 5):
+            points = [job + n / 4 for n in range(job + 2)]
+            assert losses(reader, job) == [job + 2, points[-1], points]
+        assert len(derived) == 7, "the first job's went when the fifth was asked about, the last one's stand"
+        Writer(tmp_path).append([TrainStep(job_id="5", file="o", line_no=9, step=9, loss=0.5)], batch="later")
+        assert losses(reader, 5)[:2] == [8, 0.5]
+        assert reader.ask("loss_curve", job_id="5").sql.startswith("WITH use_split AS ("), "what is cited stands alone"
 
 
 def test_a_forked_child_writes_with_an_engine_of_its_own(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
--- losses_kept: The training losses of one rank and one kind, in their order, each once, of the last stretch of the log that is long enough.
+-- losses_kept: The training losses of one rank and one kind, in their order, each once, `kept` those of the last stretch of the log that is long enough.
+-- ONCE: train_step
 use_split AS (
   SELECT count(*) FILTER (WHERE split IS DISTINCT FROM 'eval' AND (loss IS NOT NULL OR grad_norm IS NOT NULL)) AS train_points
   FROM train_step WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
@@ -36,4 +37,8 @@ use AS (
   SELECT coalesce(max(stretch) FILTER (WHERE points >= 8), -1) AS stretch
   FROM (SELECT stretch, count(*) AS points FROM part GROUP BY stretch)
 ),
-kept AS (SELECT part.* FROM part, use WHERE use.stretch < 0 OR part.stretch = use.stretch)
+losses_kept AS (
+  SELECT loss_name, framework, objective, split, step, epoch, loss, grad_norm, learning_rate, file, line_no, ts, ts_kind, bad, place, part.stretch,
+    use.stretch < 0 OR part.stretch = use.stretch AS kept
+  FROM part, use
+)
