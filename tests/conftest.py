@@ -54,9 +54,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
     """What failed is remembered without its group: by a name that no test has when it runs alone, all would run again."""
     result = yield
-    if session.config.cache is not None and not hasattr(session.config, "workerinput"):
-        failed: dict[str, bool] = session.config.cache.get("cache/lastfailed", {})
-        session.config.cache.set("cache/lastfailed", {re.sub(r"@[^\]]*$", "", name): True for name in failed})
+    cache = getattr(session.config, "cache", None)  # none where it was left out
+    if cache is not None and not hasattr(session.config, "workerinput"):
+        failed: dict[str, bool] = cache.get("cache/lastfailed", {})
+        cache.set("cache/lastfailed", {re.sub(r"@[^\]]*$", "", name): True for name in failed})
     return result
 
 
