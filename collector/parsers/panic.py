@@ -64,9 +64,9 @@ _CALL = lazy.compile(
 )
 # OpenBLAS says the like and goes on.
 _INFORMED = lazy.compile(
-    r"I(?:20\d\d)?\d{4} \d\d:\d\d:\d\d(?:[.,]\d{1,9})? +[-+\d.eE]{1,60} [\w./-]{1,200}\.(?:cc|cpp):\d{1,20}\] (?!OP_REQUIRES)"
+    r"I(?:20\d\d)?\d{4} \d\d:\d\d:\d\d(?:[.,]\d{1,9})? +[-+\d.eE]{1,60} [\w./-]{1,200}\.(?:cc|cpp|h):\d{1,20}\] (?!OP_REQUIRES)"
 )
-_SOURCES = (".cc:", ".cpp:")
+_SOURCES = (".cc:", ".cpp:", ".h:")
 _THREADS = lazy.compile(
     r"^\s*(?:libgomp: Thread creation failed: .{1,200}|OMP: Error #\d+: .{0,80}unable to allocate necessary resources for OMP thread.{0,40})$"
 )
@@ -84,6 +84,7 @@ class Panic:
         "ASSERTION_FAILED (",
         ".cc:",
         ".cpp:",
+        ".h:",
         "FATAL",
         "Could not load library lib",
         "Unable to load any of {lib",

@@ -35,6 +35,7 @@ def test_a_failed_check():
     ("text", "name", "frame"),
     [
         ("F0912 01:02:03.456789 41 reader.cc:7] cannot map the file", "CheckFailed", "reader.cc:7"),
+        ("F0912 01:02:03.456789 41 task_holder.h:52] a thread has thrown std::out_of_range", "CheckFailed", "task_holder.h:52"),
         ("2022-06-21 20:49:59.180590: F external/org/compiler.cc:460] ptxas failed", "CheckFailed", "external/org/compiler.cc:460"),
         ("2024-05-06 07:08:09,329 FATAL launch.cuh:54 : Check failed: [error == cudaSuccess] no", "CheckFailed", "launch.cuh:54"),
         ("ERROR (copy-feats[5.5.1~1-ab]:Read():matrix.cc:12) Failed to read matrix", "KaldiError", "matrix.cc:12"),
@@ -57,6 +58,7 @@ def test_a_fatal_line(text, name, frame):
         "Check failed logins",
         "I panicked at 10:20:30",
         "I0912 01:02:03.456789 41 reader.cc:7] opened",
+        "W0912 01:02:03.456789 41 task_holder.h:52] a thread has thrown std::out_of_range, another takes its tasks",
         "LOG (copy-feats[5.5]:main():copy.cc:12) Copied 7",
         "Error out of memory at line 380 in file /src/csrc/pythonInterface.c",
         "Error unexpected token at line 3 in file /data/part/page.c",
