@@ -26,6 +26,12 @@ def rows(text: str):
         ("[ERROR] fit failed: mat1 and mat2 shapes cannot be multiplied (4x10 and 20x5)", "RuntimeError"),
         ("Error during training: 'NoneType' object has no attribute 'shape'", "AttributeError"),
         ("list index out of range", "IndexError"),
+        ("ERROR: setting an array element with a sequence. The requested array has an inhomogeneous shape after 2 dimensions.", "ValueError"),
+        ("[ERROR] fit failed: operands could not be broadcast together with shapes (4,8) (5,8) ", "ValueError"),
+        ("Error: could not broadcast input array from shape (3,4) into shape (3,5)", "ValueError"),
+        ("Error: cannot reshape array of size 12 into shape (5,2)", "ValueError"),
+        ("The fit failed: need at least one array to stack", "ValueError"),
+        ("Error: zero-size array to reduction operation maximum which has no identity", "ValueError"),
         ("The fit failed: Error(s) in loading state_dict for Net:", "RuntimeError"),
         ("[ERROR] fit: [Errno 13] Permission denied: '/data/train.csv'", "PermissionError"),
         ("Error: fit() missing 2 required positional arguments: 'x' and 'y'", "TypeError"),
@@ -53,6 +59,7 @@ def test_the_text_that_a_log_ends_with_is_an_exception(last: str, name: str) -> 
 @pytest.mark.parametrize(
     "text",
     [
+        "WARNING: frame 4: could not broadcast input array from shape (3,4) into shape (3,5)",
         "WARNING: kernels not loaded, error: No module named 'apex'",
         "Could not import apex, falling back: No module named 'apex'",
         "WARNING: No CUDA GPUs are available",
