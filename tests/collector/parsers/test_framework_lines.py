@@ -38,6 +38,7 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("megatron", "iteration        2/      20", {"step": 2, "total_steps": 20, "loss": None}),
     ("tqdm", "Train step of epoch 2:  50%|██ | 5/10 [00:10<00:10, 1.0s/it, gpt_loss=0.5, lr=1e-6]", {"loss": 0.5, "step": 5, "learning_rate": 1e-6}),
     ("torchtitan", "step:  7/12  loss:  1.5000  grad_norm:  0.9790", {"loss": 1.5, "step": 7, "total_steps": 12, "grad_norm": 0.979}),
+    ("torchtitan", "0: INFO    26-02-03 10:00:26.104 - 0:02:11 - step: 40  acc: 0  loss:   4.211  grad: 1.31e+00  flops: 4.7e+12  wps: 2.25e+04  iter:  0.531  data: 0.0049  lr: 5.1e-06  mem: 48%", {"loss": 4.211, "step": 40, "grad_norm": 1.31, "learning_rate": 5.1e-6, "metrics": '{"tokens_per_s_per_device": 22500.0}'}),
     ("hf-trainer", "{'eval_loss': 0.9, 'eval_runtime': 3.0, 'epoch': 1.0}", {"loss": 0.9, "split": "eval", "epoch": 1.0}),
     ("trl", "{'loss': 0.69, 'rewards/margins': 0.1, 'rewards/chosen': 0.2, 'epoch': 0.1}", {"loss": 0.69, "objective": "dpo"}),
     ("trl", "{'loss': 0.0, 'reward': 1.25, 'completions/mean_length': 12.0, 'kl': 0.01, 'epoch': 0.1}", {"objective": "grpo"}),
