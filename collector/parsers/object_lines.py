@@ -1,4 +1,4 @@
-"""object_lines: a loop that prints one object a report, as JSON or as Python prints a dict: a loss among its keys, and a step too or before it.
+"""object_lines: a loop that prints one object a report, as JSON or as Python prints a dict: a loss among its keys, and a step too, or a step or an epoch before it.
 
 ROWS      train_step (split train or eval)
 CAVEAT    The object ends the line and is flat; both values are numbers. Objects of frameworks have parsers of their own.
@@ -6,6 +6,7 @@ EXAMPLES
     {"step": 120, "loss": 2.3411, "lr": 0.0003}
     2026-03-01 10:00:26 INFO {"ts": "2026-03-01T10:00:26Z", "global_step": 120, "train_loss": 2.3411, "tokens_per_sec": 41000.5}
     {'step': 120, 'total_steps': 5000, 'train/loss': 2.3411}
+    2026-03-01 10:00:26,104 - fit - INFO - Epoch 3: {'loss': 2.3411}
     Global step 12: {'policy_loss': 0.0211, 'actor_lr': 5e-07, 'reward': 0.41}
 """
 
@@ -33,11 +34,15 @@ _NORMS = ("grad_norm", "gnorm", "train/grad_norm", "gradient_norm")
 _TOKENS = ("tokens_per_s", "tokens_per_sec", "tokens_per_second", "tok/s", "tps")
 _HELD_OUT = lazy.compile(r"(?i)[\"'](?:split|mode|phase|stage|type|event)[\"'] ?: ?[\"'](?:val|valid|validation|eval|evaluation|test|dev)[\"']")  # fmt: skip
 _STEP_KEY = lazy.compile(
-    r"[\"'](?:\w+/)?_?(?:global_)?(?:step|iter|iteration)[\"'] ?:|\b(?:step|iter|iteration)\b:? ?\d{1,12}\b.{0,12}\{",
+    r"[\"'](?:\w+/)?_?(?:global_)?(?:step|iter|iteration)[\"'] ?:|\b(?:step|iter|iteration|epoch)\b:? ?\d{1,12}\b.{0,12}\{",
     re.I,
 )
 _LED_BY = lazy.compile(
     r"\b(?:step|iter|iteration):? ?(?P<step>\d{1,12})(?:/(?P<total>\d{1,12}))?(?: ?[:,|-]| metrics:)? ?\Z", re.I
+)
+_EPOCH = lazy.compile(
+    r"^(?!.*(?:best|load|resum|restor|sav))(?:.{0,120}(?:[\]|:>-]|\bINFO) )?epoch:? ?(?P<epoch>\d{1,6})(?: ?/ ?(?P<total>\d{1,6}))?(?: ?[:,|-]| metrics:)? ?\Z",
+    re.I,
 )
 # LLaMA-Factory's, mmengine's, fairseq's and voir's.
 _OTHERS = lazy.compile(r"[\"'](?:current_steps|exp_name|num_updates|task|time_ms|pipe|data_time)[\"']|:::MLL")
@@ -66,17 +71,19 @@ class ObjectLines(LineParser):
         step, total = _take(values, _STEPS), _take(values, _TOTALS)
         if step is None and (led := _LED_BY.search(text, 0, found.start())) is not None:
             step, total = number(led["step"]), number(led["total"])
+        epoch = _EPOCH.search(text[: found.start()]) if step is None else None
         loss_name = next((k for k in (*_TRAIN, *_POLICY, *_EVAL) if values.get(k) is not None), None)
-        if step is None or not step.is_integer() or step < 0 or loss_name is None:
+        if loss_name is None or not (epoch or (step is not None and step.is_integer() and step >= 0)):
             return
         held_out = loss_name in _EVAL or _HELD_OUT.search(found[0]) is not None
         loss = values.pop(loss_name)
         yield line.step(
             "objects",
             split="eval" if held_out else "train",
-            step=int(step),
+            step=None if step is None else int(step),
             total_steps=int(total) if total is not None and total.is_integer() else None,
-            epoch=_take(values, ("epoch",)),
+            epoch=number(epoch["epoch"]) if epoch else _take(values, ("epoch",)),
+            total_epochs=number(epoch["total"]) if epoch and epoch["total"] else None,
             loss=loss,
             loss_name=loss_name,
             objective="rl" if loss_name in _POLICY else None,

@@ -22,6 +22,8 @@ READ: list[tuple[str, dict[str, Any]]] = [
     ("Global step 40: {'policy_loss': 0.25, 'actor_lr': 5e-07, 'reward': 0.5}", {"step": 40, "loss": 0.25, "learning_rate": 5e-7, "objective": "rl"}),
     ("(Trainer pid=88) INFO step 40/500: {'train/loss': 2.5, 'reward/mean': 0.5}", {"step": 40, "total_steps": 500, "loss": 2.5, "objective": None}),
     ('[node1] iteration 40 - {"pg_loss": -0.25, "kl": 0.01}', {"step": 40, "loss": -0.25, "loss_name": "pg_loss"}),
+    ("2026-03-01 10:00:26,104 - fit - INFO - Epoch 3: {'loss': 2.5}", {"step": None, "epoch": 3.0, "loss": 2.5, "split": "train"}),
+    ("Epoch 3/40 - {'val_loss': 2.5}", {"epoch": 3.0, "total_epochs": 40.0, "split": "eval"}),
 ]  # fmt: skip
 
 LEFT = [
@@ -37,6 +39,9 @@ LEFT = [
     '{"mode": "train", "epoch": 1, "iter": 50, "lr": 0.01, "data_time": 0.01, "loss": 0.5}',
     "Saving {'step': 40}",
     "loaded the state of step 40 from /ckpt: {'loss': 2.5}",
+    "Best - Epoch 3: {'val_loss': 2.5}",
+    "resuming at epoch 3: {'loss': 2.5}",
+    "the plan of epoch 3: {'loss': 2.5}",
     "step 40 took 3.5 s: {'reward': 0.5, 'kl': 0.01}",
 ]
 
