@@ -280,6 +280,8 @@ def _by_type(name: str, message: str, calls: str, origin: Origin) -> Fault:
         )
     if short in ("CheckFailed", "RustPanic", "KaldiError"):
         return Fault("code", 0.6, "a check inside a compiled program fails")
+    if short == "MPIError":
+        return Fault("code", 0.72, "MPI is called with what does not fit")
     if short == "EngineError":
         return Fault("config", 0.55, "an engine of simulations does not go on with what it was given", "code")
     if short == "PermissionError":

@@ -20,6 +20,7 @@ FIELDS = "CUDA Error:\n    File:       force/nep.cu\n    Line:       90\n    Err
         ("Fatal error:\nThere is no domain decomposition for 20 ranks that is compatible with the\ngiven box\n\n", "A1", "config"),
         ("ERROR: Insufficient memory on accelerator (src/GPU/gpu_extra.h:38)\n", "B1", None),
         (TABLE + "ERROR: Lost atoms: original 2000 current 1987 (src/thermo.cpp:481)\n", "A3", "code"),
+        ("Rank 1 [Tue May  5 10:00:26 2026] [c1-0c1s2n0] Fatal error in PMPI_Recv: Invalid rank, error stack:\nsrun: error: nid7: task 1: Aborted\n", "A1", "code"),
         (TABLE + FIELDS.format(700, "an illegal memory access was encountered") + BOX.format(0, 0) + BOX.format(1, 1), "A3", "code"),
         (FIELDS.format(35, "CUDA driver version is insufficient for CUDA runtime version"), "A1", "env"),
         ("------------- Processor 0 Exiting: Called CmiAbort ------------\nReason: FATAL ERROR: Unable to access config file eq.conf\n"
