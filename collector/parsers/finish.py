@@ -63,6 +63,8 @@ _TABLE: tuple[tuple[str, str | None, re.Pattern[str]], ...] = tuple(
         # EarlyStopping says it as fit ends, by its own rule or with the last epoch.
         ("completed", "keras", r"(?<![A-Za-z])Restoring model weights from the end of the best epoch(?:: \d{1,9})?\.?\s*$"),
         ("early_stop", "lightning", r"Signaling Trainer to stop|EarlyStopping: .{0,80}stopp|[Ee]arly stopping (?:triggered|at (?:epoch|step|iteration))|[Ss]topped early after"),
+        # a line that says nothing else
+        ("early_stop", None, r"^\W{0,8}(?:EARLY[ _-]STOP(?:PED|PING)?|[Ee]arly[ -][Ss]top(?:ped)?)[\s.!*#=-]{0,8}$"),
         ("completed", "lightning", r"\bMetric name is None! Skipping metric value retrieval|\bRetrieved metric value! <"),
         ("completed", "ray", r"(?:Training|\bTrial \S{1,150}) (?:completed|finished) after \d+ iterations|Returning an analysis object by default\."),
         ("completed", None, r"(?i)(?:^|[\s\]:>|*-])(?:model )?(?:training|pre-?training|fine-?tuning) (?:is |has |run |successfully |job )*(?:completed?|finished|done)\b(?! iteration)(?=\s*(?:[.!:,;*✅🎉(=-]|$|in |after |at |success|with |total|saving|\|))"),
@@ -111,7 +113,10 @@ class Finish(LineParser):
         "Time limit reached",
         "exiting program",
         "done training",
-        "arly stopping",
+        "arly stop",
+        "arly Stop",
+        "EARLY STOP",
+        "EARLY_STOP",
         "EarlyStopping",
         "Signaling Trainer",
         "topped early",

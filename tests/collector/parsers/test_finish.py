@@ -22,6 +22,8 @@ def parse(text):
         ("2023-01-01 | INFO | fairseq_cli.train | done training in 1234.5 seconds", "completed", {}),
         ("Time limit reached. Elapsed time is 0:10:00. Signaling Trainer to stop.", "limit_reached", {}),
         ("Epoch 00010: early stopping", "early_stop", {}),
+        ("*** EARLY STOPPED ***", "early_stop", {}),
+        ("Early stop!", "early_stop", {}),
         ("Restoring model weights from the end of the best epoch: 12.", "completed", {}),
         (
             "200/200 [====] - ETA: 0s - loss: 0.5Restoring model weights from the end of the best epoch.",
@@ -85,6 +87,9 @@ def test_ends_by_name(text, name, want):
     "text",
     [
         "Training finished iteration 1 at 2025-04-11 14:58:02. Total running time: 10min 24s",
+        "Early stop counter: 3 of 10",
+        "== Early stopping ==",
+        "EARLY STOP PATIENCE 10",
         "Training is not complete",
         "request completed after 3 iterations",
         "End of epoch 3 / 30 \t Time Taken: 41 sec",
