@@ -61,6 +61,8 @@ _TABLE: tuple[_Rule, ...] = tuple(
         ("timeout", "error", r"rendezvous\.cc:\d+\].{0,40}Termination timeout for .{1,300} exceeded"),
         ("waiting", "info", r"rendezvous\.cc:\d+\].{0,60}waiting for `initialize clique .{1,4000}? and may be stuck\. .{0,60}Expected (?P<size>\d+) threads to join the rendezvous, but (?:only (?P<joined>\d+)|not all) of them"),
         ("timeout", "error", r"RendezvousTimeoutError|[Tt]imed out waiting for (?:the )?rendezvous|Rendezvous timed out|rendezvous .{0,40}timed out"),
+        # as they leave it, when the work is done
+        ("closed", "warning", r"Failed to disconnect from coordination service|\b[Ss]hutdown ?[Bb]arrier\b.{0,80}(?:failed|timed out|DEADLINE_EXCEEDED)|Barrier_id: [Ss]hutdown"),
         ("timeout", "error", r"^(?!.*heartbeat).*?(?:[Cc]oordination [Ss]ervice|RegisterTask|Barrier|barrier|distributed\.initialize).{0,200}(?:DEADLINE_EXCEEDED|timed out)|DEADLINE_EXCEEDED.{0,200}(?:[Bb]arrier|RegisterTask|coordinat)"),
         # XLA's clients find each other's devices, and a clique its id, in that service's store before any collective runs;
         # SOURCE: xla/tsl/distributed_runtime/coordination/coordination_service_agent.cc

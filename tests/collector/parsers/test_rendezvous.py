@@ -37,6 +37,8 @@ def parse(text):
         ("RuntimeError: Gloo connectFullMesh failed with [../gloo/transport/tcp/pair.cc:144] no error", "mesh_failed", {}),
         ("[W TCPStore.cpp:125] [c10d] recvValue failed on SocketImpl(fd=81, addr=[n1]:5, remote=[n0]:6): Failed to recv, got 0 bytes.", "closed", {"severity": "warning"}),
         ("jax ... DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: PjRT_Client_Connect", "timeout", {}),
+        ("E0503 10:00:26 coordination_service_agent.cc:481] Failed to disconnect from coordination service with status: DEADLINE_EXCEEDED: Deadline Exceeded", "closed", {"severity": "warning"}),
+        ("XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: Shutdown. Timed out task names: /job:jax_worker/task:1", "closed", {"severity": "warning"}),
         ("E0000 client.cc:31] Execution of replica 0 failed: DEADLINE_EXCEEDED: GetKeyValue() timed out with key: devices=[0,1]; stream=0; root_device=0 and duration: 10m", "timeout", {}),
         ("The application appears to have been direct launched using \"srun\", but OMPI was not built with SLURM's PMI support", "pmi_failed", {}),
         ("Abort(2040): Fatal error in internal_Init_thread: Other MPI error, error stack:", "pmi_failed", {"severity": "fatal"}),
