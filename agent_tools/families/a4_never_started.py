@@ -32,7 +32,7 @@ from agent_tools.families.launch_reason import (
 )
 from agent_tools.families.shell_failed import NO_SLOTS, only_read_in, shell_failed
 from agent_tools.families.step_cancels import NODES, or_by_slurm
-from agent_tools.families.unread_script import FURTHER, SHORT, UNREADABLE, unread, unset
+from agent_tools.families.unread_script import FURTHER, SHORT, UNREADABLE, program_spoke, unread, unset
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution
 from store import lazy
@@ -356,7 +356,9 @@ def _shell_only(facts: Facts) -> bool:
     """Whether the log is so short that the shell's complaint is its content, and ends with it."""
     tail = [r for r in facts.table("log_tail") if r.text("text").strip()]
     said = [r for r in tail if _NO_PROGRAM.search(r.text("text"))]
-    return 0 < len(tail) <= SHORT and said[-1:] == tail[-1:] and not facts.raised and not only_read_in(said)
+    breach = any(UNREADABLE.search(r.text("text")) for r in said) and program_spoke(tail)
+    alone = 0 < len(tail) <= SHORT and said[-1:] == tail[-1:] and not breach
+    return alone and not facts.raised and not only_read_in(said)
 
 
 def _not_it(facts: Facts) -> Assessment:

@@ -246,6 +246,10 @@ _MODULES = "Lmod has detected the following error: The following module(s) are u
         (_MODULES + "job.sh: line 31: syntax error: unexpected end of file\n", True),
         (_MODULES + _UNREAD + _READ_AT + "reading the corpus\n", False),  # of a file that the script reads in
         ("".join(f"shard {n} written\n" for n in range(90)) + _UNREAD + _READ_AT, False),
+        (
+            "read the plan\nbackend: <class 'lab.nets.Wide'>\nthe fit is over\n" + _UNREAD + _READ_AT,
+            False,
+        ),  # of a program above it
     ],
 )
 def test_a_script_whose_end_the_shell_could_not_read_had_loaded_modules_at_most(
