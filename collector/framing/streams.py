@@ -19,6 +19,7 @@ from collector.framing.clean import clean_text
 from collector.framing.labels import Label, split_label
 from collector.framing.learned import teaches
 from collector.framing.matcher import AnchorMatcher
+from collector.framing.overwritten import Overwritten
 from collector.framing.reached import Reached, Seat
 from collector.framing.timed import TimedLine
 from collector.framing.times import CARRY, Clock
@@ -30,7 +31,6 @@ MAX_STREAMS = 2048
 MAX_MORE = 4000  # lines that a parser may ask for in one go: more is a parser that lost its end
 MAX_FED = 64 << 10
 WINDOW = 8 << 10
-SPARSE_EVERY = 16 << 10
 CARRY_WITHIN = 128 << 10
 MOST_CUTS = 32  # places in which one run is cut, before what is left of it is read line by line
 
@@ -78,8 +78,7 @@ class Demux:
         self.hosts = hosts
         self.streams: dict[Label, _Stream] = {}
         self.failures: list[str] = []
-        self._sparse = sum(1 << i for i, t in enumerate(types) if getattr(t, "sparse", False))
-        self._sparse_next = 0
+        self._states = Overwritten(sum(1 << i for i, t in enumerate(types) if getattr(t, "sparse", False)))
         self._skipped: tuple[int, int, int, Seat] | None = None
         self._carried = 0
         self._open = 0
@@ -100,7 +99,8 @@ class Demux:
     def feed(self, chunk: Chunk) -> Iterator[FedSegment]:
         """Feed one chunk; give what came of each segment, or run of lines of one wording, that gave something."""
         self._reached.begin(chunk)
-        self._at = self._carried = self._sparse_next = 0
+        self._at = self._carried = 0
+        self._states.begin()
         self._skipped = None
         for item in self._finder.items(chunk):
             if isinstance(item, Run):
@@ -198,7 +198,7 @@ class Demux:
         for each in parsers if hasattr(parser, "took") else ():
             cast("Any", each).took(steps)
         if repeat.sparse:
-            self._sparse_next = run.last + SPARSE_EVERY
+            self._states.went_by(run.last)
         self._skipped, self._at = None, run.end + 1
         if len(counts) > 1:
             columns |= {name: [getattr(label, name) for label in labels] for name in _who(labels[0]) if name != "node"}
@@ -218,10 +218,9 @@ class Demux:
             yield from self._last_skipped(chunk)
 
     def _last_skipped(self, chunk: Chunk) -> Iterator[FedSegment]:
-        # Bars are looked at now and then; the last one of a line and of a chunk always is.
         if self._skipped is not None:
             start, end, mask, seat = self._skipped
-            self._sparse_next = 0
+            self._states.begin()
             yield from self._take(chunk, start, end, mask, seat)
 
     def cut(self) -> list[tuple[ParsedRow, str]]:
@@ -246,19 +245,18 @@ class Demux:
     def _take(self, chunk: Chunk, start: int, end: int, mask: int, seat: Seat) -> Iterator[FedSegment]:
         if start >= end:
             return
-        if mask and not mask & ~self._sparse and not self._open and start < self._sparse_next:
-            yield from self._line_over(chunk, start)
+        yield from self._line_over(chunk, start)
+        if self._skipped is not None and start > self._skipped[0] and not self._states.replaces(mask, self._skipped[2]):
+            yield from self._last_skipped(chunk)
+        if mask and not self._open and self._states.passes(chunk.data, start, end, mask):
             self._skipped = start, end, mask, seat
             return
-        yield from self._line_over(chunk, start)
         self._skipped = None
-        if mask & self._sparse:
-            self._sparse_next = start + SPARSE_EVERY
         label, text = self.label(self._text(chunk.data, start, end, mask), chunk.labelled)
         stream = self._stream(label)
         wanted = mask | stream.open
         if not wanted:
-            return
+            return self._states.looked(chunk.data, start, end, mask, False)
         line = TimedLine(text, seat, label, self, chunk.data, start)
         rows: list[tuple[ParsedRow, str]] = []
         was_open, opened = stream.open, 0
@@ -279,6 +277,7 @@ class Demux:
         stream.open = opened
         self._open += bool(opened) - bool(was_open)
         line.settle(bool(opened))
+        self._states.looked(chunk.data, start, end, mask, bool(rows or opened))
         if rows:
             yield FedSegment(start, end, seat[0], [*rows])
 

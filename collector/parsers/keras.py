@@ -3,8 +3,8 @@
 SOURCE    keras.utils.Progbar (verbose 1 and 2), ProgbarLogger
 ROWS      train_step, train_plan
 CAVEAT    the step is not printed, only the epoch (on the line before); a bar that is not full holds running means: the
-          last one is given when the stream ends there, and the first whose loss is not finite. A further full bar in
-          the same epoch is evaluate()
+          last one is given when the stream ends there, and the first whose loss is not finite. A full bar that is drawn
+          again, with the validation's figures, is given once its line is over; one on a line below is evaluate()
 EXAMPLES
     Epoch 3/10
     118/118 [==============================] - 1s 10ms/step - loss: 0.0516 - accuracy: 0.9842 - val_loss: 0.0407
@@ -65,6 +65,7 @@ class Keras:
         self._full = False
         self._planned = False
         self._held: ParsedRow | None = None
+        self._whole: tuple[int, str, ParsedRow] | None = None  # a full bar's line, split and row
         self._finite = True
 
     @property
@@ -91,14 +92,18 @@ class Keras:
 
     def _drain(self) -> list[ParsedRow]:
         held, self._held = self._held, None
-        return [held] if held is not None else []
+        return [*self._over(), *([held] if held is not None else [])]
+
+    def _over(self) -> list[ParsedRow]:
+        whole, self._whole = self._whole, None
+        return [whole[2]] if whole is not None else []
 
     def _timed(self, line: Line, rest: str) -> list[ParsedRow]:
         values = _values(rest)
         if "loss" not in values:
             return []
         self._full = True
-        return [*self._plan(line), self._row(line, "train", values, {})]
+        return [*self._over(), *self._plan(line), self._row(line, "train", values, {})]
 
     def _plan(self, line: Line) -> list[ParsedRow]:
         if self._planned or self._epochs is None:
@@ -129,19 +134,23 @@ class Keras:
         values = _values(rest)
         if "loss" not in values:
             return []
-        planned = self._plan(line)
+        again = self._whole is not None and self._whole[0] == line.line_no
+        planned = [*([] if again else self._over()), *self._plan(line)]
         full = match["total"] in (match["n"], "Unknown", "None") and "ETA:" not in rest
-        evaluating = full and self._full and self._epoch is not None
+        split = "eval" if full and self._full and self._epoch is not None else "train"
+        if again and self._whole is not None:
+            split = self._whole[1]
         loss = values["loss"]
         each = next((m for m in _EACH.finditer(rest) if m["what"] == "step"), None)
         counted = {"batch": int(match["n"])}
         if match["total"] not in ("Unknown", "None"):
             counted["batches"] = int(match["total"])
         took = float(each["value"]) * _SCALE[each["unit"]] if each else None
-        row = self._row(line, "eval" if evaluating else "train", values, counted, took)
+        row = self._row(line, split, values, counted, took)
         if full:
             self._held, self._full, self._finite = None, True, True
-            return [*planned, row]
+            self._whole = line.line_no, split, row
+            return planned
         if not math.isfinite(loss) and self._finite:
             self._finite, self._held = False, None
             return [*planned, row]
