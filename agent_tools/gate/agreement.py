@@ -17,7 +17,7 @@ from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import unit_of
 from agent_tools.gate.amounts import miscounted
 from agent_tools.gate.bounds import bounded
-from agent_tools.gate.clauses import SUBJECTS, TIME, Clause, Group, against, clauses, held, kind, segments, size
+from agent_tools.gate.clauses import SUBJECTS, TIME, Clause, Group, against, clauses, kind, segments, size
 from agent_tools.gate.fates import misfated, superseded
 from agent_tools.gate.machines import at_once
 from agent_tools.gate.makers import made_by, of_other_end
@@ -29,6 +29,7 @@ from agent_tools.gate.parting import overstated
 from agent_tools.gate.relations import miscast, of_two, orphaned, related, strangers, uncounted, unowned
 from agent_tools.gate.sequence import back, disordered
 from agent_tools.gate.tellings import mistold
+from agent_tools.gate.together import together
 from agent_tools.references import HOLE
 from store import lazy
 
@@ -231,36 +232,16 @@ def _each_its_own(named: Sequence[Group], figures: tuple[Group, Group] | None) -
 def _pair(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, CellValue] | None:
     if len(first.cells) == len(second.cells):
         couples = list(zip(first.cells, second.cells, strict=True))
-        if all(_together(a, b, ledger) for a, b in couples):
+        if all(together(a, b, ledger) for a, b in couples):
             return None
         told, rows = ([(c.id, c.row) for c in g.cells] for g in (first, second))
         if len(told) > 1 and sorted(told) == sorted(rows):  # "A, B and C had x, y and z", out of turn
-            return next((a, b) for a, b in couples if not _together(a, b, ledger))
+            return next((a, b) for a, b in couples if not together(a, b, ledger))
     couples = [(a, b) for a in first.cells for b in second.cells]
-    apart = [(a, b) for a, b in couples if not _together(a, b, ledger)]
+    apart = [(a, b) for a, b in couples if not together(a, b, ledger)]
     if first.subject or second.subject:
         return apart[0] if apart else None
     return apart[0] if len(apart) == len(couples) else None
-
-
-def _together(a: CellValue, b: CellValue, ledger: Ledger) -> bool:
-    if a.id == b.id:
-        return a.row == b.row or held(ledger, a, b.column) == b.value or held(ledger, b, a.column) == a.value
-    if a.column == "job_id" and held(ledger, a, b.column) == b.value:
-        return True  # its own row has the same, wherever it is cited from
-    return _same(ledger, a, b) and _same(ledger, b, a)
-
-
-def _same(ledger: Ledger, subject: CellValue, other: CellValue) -> bool:
-    """Whether the row of another answer is of the same subject, as far as it says so."""
-    if subject.column not in SUBJECTS:
-        return True
-    evidence = ledger.get(other.id)
-    asked = evidence.params.get(subject.column) if subject.column == "job_id" else None
-    own = held(ledger, other, subject.column)
-    if own is None and asked is not None and subject.column not in {c.name for c in evidence.columns}:
-        own = asked
-    return own is None or str(own) == str(subject.value)
 
 
 def _compared(clause: Clause, ledger: Ledger) -> str:

@@ -5,6 +5,10 @@ The counter rose first, at [[E6.risen_ts]]; the XID came at [[E7.event_ts]].    
 A checkpoint was saved at only [[E8.saves]] of its steps.                      the row has as many steps
 It ended before all [[E9.total_steps]] planned steps.                          the row's last step is the last that was planned
 The loss was at its best, [[E9.best_loss]], at the last step, [[E9.last_step]].     the best was of another step
+The loss was [[E9.last_loss]] at step [[E9.last_step]].                          the last finite one, and the reports after it are not finite
+Memory rose from [[E4.last_gib]] to [[E4.peak_gib]].                             the last of all is where it went, not where it came from
+The job ended after [[E1.elapsed_s]].                                           it runs still
+[[E6.all_free]] GPUs are free, all of them on [[E6:2.node]].                     that node's row has none of them
 """
 
 from __future__ import annotations
@@ -12,9 +16,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 from agent_tools.evidence import CellValue, Ledger
-from agent_tools.gate.clauses import Clause, clauses, held, size
+from agent_tools.gate.clauses import SUBJECTS, Clause, clauses, held, job_of, size
 from agent_tools.gate.order import is_time
+from agent_tools.gate.tries import states_of
 from agent_tools.gate.vocabulary import means
+from agent_tools.gate.words import stems
 from agent_tools.references import HOLE, BadReference, marks, masked, resolve
 from store import lazy
 
@@ -43,6 +49,21 @@ _AT_ITS_STEP = lazy.compile(
     r"(?i)^\W*(?:was (?:reached )?)?(?:only )?(?:at|in|on) (?:the |its )?(?:very )?(?:(?:first|last|best|final) )?step\W*$"
 )
 _WHICH = lazy.compile(r"^(first|last|best|highest)_(loss|grad_norm)$")
+_HAD_A_LOSS = lazy.compile(r"(?i)^,? (?:the |its )?(?:(?:had|with) a )?loss (?:was|is|of|stood at|came to) $")
+_NOT_FINITE = ("trailing_bad", "nan_losses")
+_FROM_THE_LAST = lazy.compile(
+    rf"(?i)\b(?:rose|risen|rising|grew|grown|climbed|increased|jumped|fell|fallen|falling|dropped|decreased|declined|sank|went (?:up|down)|came down)"
+    rf"(?: back)? from (?:(?:a|an|its|the) (?:[a-z]+ ){{1,2}}of )?(?P<a>{HOLE}+) to (?:(?:a|an|its|the) (?:[a-z]+ ){{1,2}}of )?(?P<b>{HOLE}+)"
+)
+_OF_LAST = lazy.compile(r"^(?:last|end|final)_(?!good_|finite_)")
+_IS_OVER = lazy.compile(
+    r"(?i)\b(?:(?:the|this) (?:job|run)|^\W*it) (?:has |had |then |itself |soon )*(?:ended|finished|completed|failed|crashed|died|timed out|was (?:cancelled|canceled|killed|over))\b"
+)
+_NOT_YET = lazy.compile(r"(?i)\b(?:not|never|no|none|nothing|before|until|unless|if|whether|once|when)\b|n['’]t\b")
+_GOES_ON = frozenset({"RUNNING", "PENDING", "SUSPENDED"})
+_ALL_THERE = lazy.compile(
+    rf"(?i)\b(?P<w>all|both|each|every one)(?: of (?:them|these|those|which))?(?: (?:are|were|is|was|sit|lie))? (?:on|in|at) (?:(?:the )?(?:nodes?|hosts?) )?(?P<c>{HOLE}+)"
+)
 
 
 def contrary(text: str, ledger: Ledger) -> str:
@@ -54,6 +75,9 @@ def contrary(text: str, ledger: Ledger) -> str:
             or _of_each(clause, ledger)
             or _of_all(clause, ledger)
             or _at_step(clause, ledger)
+            or _from_the_last(clause)
+            or _is_over(clause, ledger)
+            or _all_there(clause, ledger)
         ):
             return why
     return _since_then(text) or _first(text, ledger)
@@ -149,15 +173,66 @@ def _of_all(clause: Clause, ledger: Ledger) -> str:
 
 
 def _at_step(clause: Clause, ledger: Ledger) -> str:
-    """One of a curve's measures that is put to the step of another of them."""
-    for measure, place in pairwise(clause.groups):
-        a, b = measure.cells[-1], place.cells[0]
+    """One of a curve's measures that is put to the step of another of them, or the last finite loss to a later step."""
+    for first, second in pairwise(clause.groups):
+        between = clause.own[first.end : second.start]
+        turned = first.column.endswith("_step")
+        a, b = (second.cells[0], first.cells[-1]) if turned else (first.cells[-1], second.cells[0])
         which = _WHICH.match(a.column)
         if which is None or not b.column.endswith("_step") or (a.id, a.row) != (b.id, b.row):
             continue
-        if not _AT_ITS_STEP.match(clause.own[measure.end : place.start].replace(HOLE, "")):
+        if not (_HAD_A_LOSS if turned else _AT_ITS_STEP).match(between):
             continue
         own = held(ledger, a, f"{which[1]}_step")
+        if a.column == "last_loss" and any(held(ledger, a, n) for n in _NOT_FINITE):
+            own = held(ledger, a, "last_good_step") or 0
         if own is not None and own != b.value:
             return f"[[{a.ref}]] was not at step [[{b.ref}]]: cite its own step"
+    return ""
+
+
+def _from_the_last(clause: Clause) -> str:
+    """The last figure of a measure, told as where it came from."""
+    for m in _FROM_THE_LAST.finditer(clause.own):
+        a, b = (next((g.cells[0] for g in clause.groups if g.start == m.start(n)), None) for n in ("a", "b"))
+        if a and b and (a.id, a.row) == (b.id, b.row) and _OF_LAST.match(a.column) and not _OF_LAST.match(b.column):
+            return f"[[{a.ref}]] is where it went, and not where it came from: turn it round"
+    return ""
+
+
+def _is_over(clause: Clause, ledger: Ledger) -> str:
+    """A job that has one attempt, which goes on, told as one that is over."""
+    m = _IS_OVER.search(clause.own)
+    if m is None or _NOT_YET.search(clause.own[: m.end()]) or any(g.column == "job_id" for g in clause.groups):
+        return ""
+    for cell in (
+        c for g in clause.groups for c in g.cells if not (g.subject and m[0].strip().lower().startswith("it "))
+    ):
+        states = states_of(job_of(ledger, cell), ledger)
+        if len(states) == 1 and set(states.values()) <= _GOES_ON and held(ledger, cell, "same_job") is not False:
+            return f"{m[0].strip()!r}: by accounting the job of [[{cell.ref}]] is {states[1]}: say how far it has come"
+    return ""
+
+
+def _all_there(clause: Clause, ledger: Ledger) -> str:
+    """How many there are of something, all of them on nodes whose rows do not have as many of it."""
+    for m in _ALL_THERE.finditer(clause.own):
+        group = next((g for g in clause.groups if g.start == m.start("c")), None)
+        ahead = [c for g in clause.groups if g.end <= m.start() and not g.subject for c in g.cells]
+        count = next(
+            (c for c in ahead if group and c.id == group.cells[0].id and isinstance(size(c.value), float)), None
+        )
+        if group is None or count is None or not group.subject:
+            continue
+        evidence = ledger.get(count.id)
+        rows = {c.row for c in group.cells}
+        if len(evidence.rows) <= len(rows):
+            continue
+        said = stems(f"{clause.own} {count.column.replace('_', ' ')}")
+        like = stems(count.column.replace("_", " "))
+        names = [c.name for c in evidence.columns if c.name not in SUBJECTS and not c.name.startswith("all_")]
+        own = [n for n in names if (of := stems(n.replace("_", " "))) <= said and of & like]
+        sums = [sum(v for r in rows if isinstance(v := size(evidence.value(n, r)), float)) for n in own]
+        if not any(s == size(count.value) for s in sums):
+            return f"{m['w']!r}: the rows of [[{group.cells[0].ref}]] do not have [[{count.ref}]] of it between them: name those that have"
     return ""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
+from agent_tools.gate.agreement import disagreement
 from agent_tools.gate.answer_gate import check_answer
 from agent_tools.gate.blame import blames_hardware, without_blame
 from agent_tools.gate.contrary import contrary
@@ -25,7 +28,8 @@ DOCS = {
 
 @pytest.fixture(scope="module")
 def held() -> Ledger:
-    """E1 a node's states, E2 a counter, E3 an event, E4 saves, E5 the training, E6 its loss, E7 a tally, E8 how long nodes were held."""
+    """E1 a node's states, E2 a counter, E3 an event, E4 saves, E5 the training, E6 its loss, E7 a tally, E8 how long nodes were held,
+    E9 a loss that turned NaN, E10 a card's memory, E11 what is free, E12 the reasons of one GPU, E13 two GPUs."""
     book = Ledger()
 
     def ask(name: str, columns: str, *rows: tuple[Cell, ...]) -> None:
@@ -45,6 +49,18 @@ def held() -> Ledger:
     ask("loss_shape", "best_loss best_step last_loss last_step start_loss end_loss", (1.9, 120, 2.4, 240, 6.1, 2.5))
     ask("fleet_tally", "value failed gpu_hours_held", ("ada", 7, 30.0), ("bo", 2, 91.0), ("cy", 4, 12.0))
     ask("quiet_end", "elapsed_min steps", (41.0, 0))
+    ask("loss_shape", "last_loss last_good_step last_step trailing_bad", (2.2, 190, 240, 5))
+    ask("gpu_summary", "peak_gib last_gib", (61.0, 0.7))
+    ask(
+        "nodes_free",
+        "node gpus_free cpus_free all_gpus all_free",
+        ("rk-1", 3, 2, 12, 5),
+        ("rk-2", 2, 0, 12, 5),
+        ("rk-3", 0, 5, 12, 5),
+    )
+    one = result("gpu_throttle_reasons", {"reason": "", "minutes": ""}, [("power brake", 12)])
+    book.record(replace(one, params={"job_id": "4812", "of_node": "rk-1", "of_gpu": 3}), "gpu_throttle_reasons", {})
+    ask("gpu_summary", "node gpu temp_max_c", ("rk-1", 3, 71.0), ("rk-1", 4, 66.0))
     book.show_all()
     return book
 
@@ -60,6 +76,12 @@ TURNED = [
     ("It ended before all {E5.total_steps} planned steps.", "It ended before all {E5:1.total_steps} planned steps: it had reached {E5:1.last_step}."),
     ("The loss was at its best, {E6.best_loss}, at the last step, {E6.last_step}.", "The loss was at its best, {E6.best_loss}, at step {E6.best_step}."),
     ("The last loss was {E6.last_loss}, at step {E6.best_step}.", "The last loss was {E6.last_loss}, at step {E6.last_step}."),
+    ("The loss was {E9.last_loss} at step {E9.last_step}.", "The loss was {E9.last_loss} at step {E9.last_good_step}."),
+    ("At step {E9.last_step} the loss was {E9.last_loss}.", "At step {E6.last_step} the loss was {E6.last_loss}."),
+    ("Memory rose from {E10.last_gib} to a peak of {E10.peak_gib}.", "Memory fell from a peak of {E10.peak_gib} to {E10.last_gib}."),
+    ("The loss rose from {E6.end_loss} to {E6.start_loss}.", "The loss fell from {E6.start_loss} to {E6.end_loss}."),
+    ("{E11.all_free} of {E11.all_gpus} GPUs are free, all of them on {E11:2.node}.", "{E11.all_free} of {E11.all_gpus} GPUs are free, all of them on {E11.node} and {E11:1.node}."),
+    ("{E11.all_free} GPUs are free, all on nodes {E11.node} and {E11:2.node}.", "{E11.gpus_free} GPUs are free on node {E11.node}."),
 ]  # fmt: skip
 
 
@@ -101,6 +123,24 @@ def test_a_finding_that_there_was_none_is_not_turned_into_one(held: Ledger) -> N
     assert passes("The job held its nodes for {E8.elapsed_min} min and never reported a step.")
     assert not passes("The job held its nodes for {E8.elapsed_min} min and reported a step.")
     assert not passes("The job held its nodes for {E8.elapsed_min} min and reported several steps.")
+
+
+def test_a_question_that_was_asked_of_one_gpu_tells_nothing_of_another(held: Ledger) -> None:
+    text = "GPU {E13.gpu} of {E13.node} was throttled for {E12.reason}."
+    assert disagreement(_said(text.replace("E13", "E13:1")), held)
+    assert not disagreement(_said(text), held)
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "PENDING", "FAILED"])
+def test_a_job_that_goes_on_did_not_end(state: str) -> None:
+    book = Ledger()
+    made = result("job_attempts", {"attempt": "", "state": "", "elapsed_s": "s"}, [(1, state, 400.0)])
+    book.record(replace(made, params={"job_id": "4812"}), "job_attempts", {})
+    book.show_all()
+    goes_on = state != "FAILED"
+    assert bool(contrary("The job ended after [[E1.elapsed_s]].", book)) is goes_on
+    assert bool(contrary("It failed after [[E1.elapsed_s]].", book)) is goes_on
+    assert not contrary("The job has not ended: it has run for [[E1.elapsed_s]].", book)
 
 
 def test_hardware_that_is_said_not_to_be_at_fault_is_not_blamed() -> None:
