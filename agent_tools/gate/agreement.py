@@ -19,6 +19,7 @@ from agent_tools.gate.amounts import miscounted
 from agent_tools.gate.bounds import bounded
 from agent_tools.gate.clauses import SUBJECTS, TIME, Clause, Group, against, clauses, kind, segments, size
 from agent_tools.gate.fates import misfated, superseded
+from agent_tools.gate.gaps import unreckoned
 from agent_tools.gate.machines import at_once
 from agent_tools.gate.makers import made_by, of_other_end
 from agent_tools.gate.order import astray, backwards, ends, mispaired, misplaced, order, outside
@@ -55,7 +56,7 @@ _IN_TURN = lazy.compile(r"(?i)before|after|later|earlier|beyond|above|below|over
 _DIFFERENCE = lazy.compile(r"(?:^|_)(?:jump|rise|gain|delta|diff|change)(?:_|$)")
 _DROP = lazy.compile(r"(?:^|_)(?:fallen|drop|decline)(?:_|$)")
 _VERSUS = lazy.compile(r"(?i)\s*(?:against|versus|vs\.?|compared (?:to|with)|instead of)\s*")
-_COLON = lazy.compile(r"(?::|\()\s*$")
+_COLON = lazy.compile(r"(?::|\(|,)\s*$")
 _LIKE_FIRST = lazy.compile(r"(?i)\b(?:first|second|third|fourth|fifth|last)\b")
 _AT_LAST, _AT_FIRST = (
     lazy.compile(r"(?i)\b(?:ended|ends|finished|stood at the end)\b"),
@@ -132,7 +133,7 @@ def compares(text: str, ledger: Ledger) -> bool:
     """Whether a sentence compares, and every comparison stands between two cited figures that bear it out."""
     found = False
     for clause in clauses(text, ledger):
-        own, measures = clause.own, clause.measures()
+        own, measures = unreckoned(clause, ledger), clause.measures()
         for way in _WAY.finditer(own):
             if _plain(way, own, clause) or _lasting(way, clause) or back(own, way.start()):
                 continue
@@ -245,7 +246,7 @@ def _pair(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, CellV
 
 
 def _compared(clause: Clause, ledger: Ledger) -> str:
-    own = clause.own
+    own = unreckoned(clause, ledger)
     measures = clause.measures()
     for way in _WAY.finditer(own):
         if _DENIAL.search(own[: way.start()][-24:]) or _lasting(way, clause) or back(own, way.start()):
@@ -309,7 +310,7 @@ def _sides(
     if _CHANGE.match(way[0]):
         behind = [m for m in measures if m[1] >= way.end()]
         for i, (a, ahead, end) in enumerate(behind):
-            lead = re.search(r"(?i)\b(from|to)\s*$", own[:ahead])
+            lead = re.search(r"(?i)\b(from|to)(?: (?:an?|its|the) (?:[a-z]+ ){1,2}of)?\s*$", own[:ahead])
             other = {"from": "to", "to": "from"}[lead[1].lower()] if lead else ""
             to = [b for b, at, _ in behind[i + 1 :] if other and re.search(rf"(?i)\b{other}\b", own[end:at])]
             if found := [b for b in to if b.column == a.column] or [b for b in to if _alike(a, b)]:

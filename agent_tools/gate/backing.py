@@ -34,7 +34,7 @@ from agent_tools.gate.kills import crashed, unkilled
 from agent_tools.gate.machines import memory_of_another, ownerless, rows_of, undated, unlinked
 from agent_tools.gate.makers import BY_THING, BY_WHOM
 from agent_tools.gate.moments import unsaid
-from agent_tools.gate.nothing import nothing_of
+from agent_tools.gate.nothing import halves, nothing_of
 from agent_tools.gate.order import is_time
 from agent_tools.gate.phases import untrained
 from agent_tools.gate.quantities import borne_out
@@ -122,6 +122,8 @@ class Backing:
 
     def unbacked(self, text: str) -> list[str]:
         """The words of a sentence that nothing it cites says; empty where every one is backed."""
+        if parts := halves(text, self.ledger):
+            return [word for part in parts for word in self.unbacked(part)]
         whole = text
         so = (reckon(text, self.ledger) for reckon in (borne_out, spared, in_sequence, afterwards, unkilled))
         text = without(text, [span for spans in so for span in spans])
@@ -202,7 +204,7 @@ class Backing:
             elif low == "out":
                 known = bool(_OUT_OF.search(text)) or spoken_of("timeout" if _OF_TIME.search(text) else word, backed)
             elif (where := HARMLESS.get(low)) is not None:
-                known = where.search(plain) is not None or spoken_of(word, backed)
+                known = where.search(_MARK.sub("*", whole) if low == "one" else plain) or spoken_of(word, backed)
             elif low == "all" and not most and (re.search(r"(?i)\bof all\b", text) or self._all_steps(text)):
                 known = True  # "the least of all": the superlative was held against the column
             elif low == "only" and (one := _THE_ONLY.search(text)):

@@ -47,6 +47,9 @@ _OWN_USER = lazy.compile(rf"(?i)\bcancelled by (?P<c>{HOLE}+), (?:the job['’]s
 _ONLY_EVENT = lazy.compile(
     rf"(?i)^\W*the (?P<w>only) (?:event|entry) (?:(?:in|of) (?:the|its) log|that the log holds)\b[^{HOLE}]{{0,12}}(?={HOLE})"
 )
+_ONE_EVENT = lazy.compile(
+    r"(?i)^\W*(?:there (?:is|was) )?(?P<w>(?:only|just) one) (?:event|entry) (?:(?:stands|is|was|is logged|was logged) )?in (?:the|its) log\b"
+)
 _EVERY_ONE = lazy.compile(rf"(?i)\b(?P<w>every (?:single )?one) of (?:the|its) (?P<n>{HOLE}+) (?P<noun>[a-z]+)\b")
 _EVER_SINCE = lazy.compile(r"(?i)\b(?P<w>ever) since (?:it was submitted|its submission)\b")
 _FALLEN = lazy.compile(
@@ -185,7 +188,7 @@ def _of_disk(clause: Clause, cells: Sequence[CellValue], ledger: Ledger) -> Iter
 def _whole_log(clause: Clause, cells: Sequence[CellValue], ledger: Ledger) -> Iterator[tuple[int, int]]:
     """`the only event in the log is *`, where the answer has that one and no other; `every one of the * steps`, of as many."""
     evidence: Evidence = ledger.get(cells[0].id)
-    if (m := _ONLY_EVENT.match(clause.own)) and {c.id for c in cells} == {evidence.id}:
+    if (m := _ONLY_EVENT.match(clause.own) or _ONE_EVENT.match(clause.own)) and {c.id for c in cells} == {evidence.id}:
         one = (
             len(evidence.rows) == 1 and evidence.value("times", 0) == 1
             if any(c.name == "times" for c in evidence.columns)

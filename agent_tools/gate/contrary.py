@@ -46,7 +46,7 @@ _BEFORE_ALL = lazy.compile(
     rf"(?i)\b(?:before|without|short of) (?:(?:doing|reaching|finishing|making|completing) )?all (?:of )?(?:(?:the|its) )?(?P<n>{HOLE}+) (?:planned )?steps\b"
 )
 _AT_ITS_STEP = lazy.compile(
-    r"(?i)^\W*(?:was (?:reached )?)?(?:only )?(?:at|in|on) (?:the |its )?(?:very )?(?:(?:first|last|best|final) )?step\W*$"
+    r"(?i)^\W*(?:was (?:reached )?|came |stood )?(?:only )?(?:at|in|on) (?:the |its )?(?:very )?(?:(?:first|last|best|final) )?step\W*$"
 )
 _WHICH = lazy.compile(r"^(first|last|best|highest)_(loss|grad_norm)$")
 _HAD_A_LOSS = lazy.compile(r"(?i)^,? (?:the |its )?(?:(?:had|with) a )?loss (?:was|is|of|stood at|came to) $")

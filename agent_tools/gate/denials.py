@@ -19,7 +19,10 @@ _DENIED = lazy.compile(
     rf"(?i)\b(?:(?:\w+ )(?=(?:none|nothing|nobody)\b))?{_NO}\b.*?(?=[.;:](?:\s|$)|,\s(?:and|but|so|while)\b|$)"
 )
 """In a family's sentence: from a negation to the end of what it may be said of, with the verb ahead of `none`."""
-_REACH = lazy.compile(rf"(?i)\b{_NO}\b.*?(?=[,.;:()]|\b(?:and|but|while|whereas|then|after|before|when|until|as)\b|$)")
+_AT_NO = lazy.compile(rf"(?i){_NO}\b")
+_REACH = lazy.compile(
+    rf"(?i)\b(?:[a-z]+ed (?=nothing\b))?{_NO}\b.*?(?=[,.;:()]|\b(?:and|but|while|whereas|then|after|before|when|until|as)\b|$)"
+)
 """In a sentence that is to be checked: no farther than is sure."""
 
 QUALIFIED = lazy.compile(
@@ -40,7 +43,7 @@ def refused(text: str) -> str:
 
 def negated(text: str, begin: int) -> bool:
     """Whether the word that begins there is within the reach of a negation."""
-    return any(m.start() < begin < m.end() for m in _REACH.finditer(text))
+    return any(m.start() <= begin < m.end() and not _AT_NO.match(text, begin) for m in _REACH.finditer(text))
 
 
 def is_absent(word: str, text: str, absent: frozenset[str], backed: frozenset[str]) -> bool:
@@ -50,6 +53,12 @@ def is_absent(word: str, text: str, absent: frozenset[str], backed: frozenset[st
         rf"(?i)\b{re.escape(word)}\b((?: [^\W\d]+(?:[-'][^\W\d]+)*)+?)(?= (?:and|but|while|with)\b|\W*$| ?[,;:.([])",
         text,
     )
+    if (
+        not found
+        and (verb := re.search(rf"(?i)\b([a-z]+ed) {re.escape(word)}\W*(?:\*|~|\[\[|$)", text))
+        and word.lower() == "nothing"
+    ):
+        return spoken_of(verb[1], absent)  # "restarted nothing (*)"
     if not found:
         return re.search(rf"(?i)\b{re.escape(word)}\s*(?:[,:;.]|$)", text) is not None  # "No: ..."
     for said in found:

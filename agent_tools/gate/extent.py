@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from agent_tools.evidence import FOUND, Evidence, Ledger
 from agent_tools.formats import unit_of
@@ -67,6 +68,7 @@ _WITHIN = lazy.compile(
 _AGAIN = lazy.compile(rf"(?i)\b(?P<w>again) (?:at|on|in) (?={HOLE})")
 _SAME_NUMBER = lazy.compile(r"(?i)\bthe (?P<w>same) (?:number|count|amount)\b")
 _INTERVAL = lazy.compile(rf"(?i)\b(?P<w>every) (?:about |some )?(?={HOLE})")
+_STEPS_APART = lazy.compile(rf"(?i)(?P<n>{HOLE}+) steps (?P<w>apart)\b")
 _PACE = lazy.compile(r"(?:^|_)(?:gap|pace|interval|period)(?:_|$)")
 _EVERY_OF = lazy.compile(
     rf"(?i)^\W*(?P<w>every|each|all)\b (?P<what>[^{HOLE}:;(]*)(?::|\() ?{HOLE}+ (?:out )?of (?:the |its |all )?{HOLE}+\W*$"
@@ -290,6 +292,26 @@ def _at_intervals(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
             own = cell.value
             if isinstance(own, int) and len(steps) >= _TWO and steps == [own * (i + 1) for i in range(len(steps))]:
                 yield m.span("w")
+    for m in _STEPS_APART.finditer(clause.own):
+        cell = next(g.cells[0] for g in clause.groups if g.start == m.start("n"))
+        evidence = ledger.get(cell.id)
+        known = (
+            [
+                v
+                for r in range(len(evidence.rows))
+                if isinstance(v := held(ledger, evidence.cell("step", r), "step"), int)
+            ]
+            if cell.column == "step"
+            else []
+        )
+        between = {b - a for a, b in pairwise(known)}
+        if (
+            evidence.query == "checkpoints"
+            and whole(evidence, ledger)
+            and len(known) == len(evidence.rows)
+            and between == {cell.value}
+        ):
+            yield m.span("w")
 
 
 def _every_few(clause: Clause) -> Iterator[tuple[int, int]]:

@@ -124,7 +124,7 @@ _CHANGE = lazy.compile(
     r"ris|grow|grew|increas|climb|fall|fell|drop|decreas|declin|chang|delta|diff|gain|lost|given_back|added|more|less"
 )
 """Ahead of how much something changed; and what the name or description of that says."""
-_OF_LIMIT = lazy.compile(r"(?i) of (?:its|the|their) (?:time |memory )?limit\b")
+_OF_LIMIT = lazy.compile(r"(?i) of (?:(?:its|the|their) (?:time |memory )?limit|it(?=\W*$))\b")
 """Behind a share of a limit: that much of it was used."""
 _BESIDE_EDGE = lazy.compile(
     r"(?i) (?:after|before) (?:the |its |their )?(?:job's |run's )?(?:start|beginning|launch|submission|submitting|end|it (?:started|began|ended|was submitted))\b"

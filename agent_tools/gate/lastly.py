@@ -27,9 +27,10 @@ _LAST = lazy.compile(
 _EARLIER = lazy.compile(rf"(?i)\bthe (?P<n>{SEVERAL}) (?:earlier|previous) attempts(?: together)?\b")
 _ALLOWED = lazy.compile(rf"(?i){HOLE},? (?P<w>(?:that )?(?:it|the job|the run) was (?:allowed|given|granted))\b")
 _WAS_ALLOWED = lazy.compile(rf"(?i)\b(?P<w>(?:was|is) (?:only )?(?:allowed|given|granted)) (?={HOLE})")
+_WERE_ALLOWED = lazy.compile(rf"(?i)(?P<c>{HOLE}+) (?:(?:were|was|are|is|had been) )?(?P<w>allowed|granted)\b")
 _ALL_OF = lazy.compile(rf"(?i)\b(?:used|used up|ran for|took) (?P<w>all) of (?:its|the) (?P<c>{HOLE}+)")
 _ALL_NODES = lazy.compile(
-    rf"(?i)\b(?P<w>all)(?: of)?(?: its| the)? (?P<c>{HOLE}+) (?P<noun>nodes|gpus) (?:were|had been) (?:allocated|held|given)\b"
+    rf"(?i)\b(?P<w>all)(?: of)?(?: its| the)? (?P<c>{HOLE}+|{SEVERAL}) (?P<noun>nodes|gpus)(?: (?:of|on) {HOLE}+)? (?:were|had been) (?:allocated|held|given|the job['’]s)\b"
 )
 _FAILED_WITH = lazy.compile(
     rf"(?i)\b(?:program|script|job|run|training|it) (?:then )?(?P<w>failed with|crashed with|died with) (?:an? )?(?={HOLE})"
@@ -37,6 +38,8 @@ _FAILED_WITH = lazy.compile(
 _ELSEWHEN = lazy.compile(r"(?i)\b(?:before|after|until|when|while|since|because|by)\b")
 """Of an exception's time and reason its row alone tells."""
 _CLOSE = lazy.compile(rf"(?i){HOLE},? (?P<w>close to|near) its (?:best|lowest),? (?={HOLE})")
+_JOINED = lazy.compile(r"(?i), but\b")
+"""Joins two things, and qualifies neither."""
 _LIMITS = ("time_limit_s", "limit_h")
 _OF_LOG = lazy.compile(r"^(?:loss|train|save|reward)_")
 _FULL, _NEAR, _TWO = 0.99, 0.02, 2
@@ -45,7 +48,7 @@ _FULL, _NEAR, _TWO = 0.99, 0.02, 2
 def lastly(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """Where in a clause such words stand that the rows bear out."""
     cells = [c for g in clause.groups for c in g.cells]
-    if not cells or QUALIFIED.search(clause.own):
+    if not cells or QUALIFIED.search(_JOINED.sub(",", clause.own)):
         return
     yield from _attempts(clause, cells, ledger)
     yield from _of_limit(clause, cells, ledger)
@@ -53,6 +56,8 @@ def lastly(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
         column = "gpus" if m["noun"].lower() == "gpus" else "node_count"
         if any(g.start == m.start("c") and g.column == column for g in clause.groups):
             yield m.span("w")
+        elif m["c"][0] != HOLE[0] and {held(ledger, c, column) for c in cells} == {NUMBER_WORDS[m["c"].lower()]}:
+            yield m.start("w"), m.end("c")
     for m in () if _ELSEWHEN.search(clause.own) else _FAILED_WITH.finditer(clause.own):
         cell = next((g.cells[0] for g in clause.groups if g.start == m.end()), None)
         if (
@@ -102,6 +107,9 @@ def _of_limit(clause: Clause, cells: Sequence[CellValue], ledger: Ledger) -> Ite
     """`* that it was allowed`, of a time limit; `all of its *`, of a share of one."""
     for m in _ALLOWED.finditer(clause.own):
         if any(g.end == m.start() + 1 and g.column in _LIMITS for g in clause.groups):
+            yield m.span("w")
+    for m in _WERE_ALLOWED.finditer(clause.own):
+        if any(g.start == m.start("c") and g.column in _LIMITS for g in clause.groups):
             yield m.span("w")
     for m in _WAS_ALLOWED.finditer(clause.own):
         if any(g.start == m.end() and g.column in _LIMITS for g in clause.groups):

@@ -2,25 +2,29 @@
 
     [[E4.name]] was raised twice as often as [[E4:1.name]] ([[E4.n]] against [[E4:1.n]]).
     The loss more than doubled, from [[E7.first_loss]] to [[E7.last_loss]].
+    It had done more than four fifths of its steps, [[E8.last_step]] of [[E8.total_steps]].
     It used about half of its limit ([[E1.limit_share]]).
     It was requeued twice ([[E2.restarts]]).
 
-LIMIT: two figures of one column or measure, or one share; a word that stands beside more says nothing here.
+LIMIT: two figures of one column or measure, one share, or a part and its whole; a word that stands beside more says nothing here.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
-from agent_tools.evidence import CellValue
+from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import unit_of
-from agent_tools.gate.clauses import SUBJECTS, Clause, size
+from agent_tools.gate.clauses import SUBJECTS, Clause, Group, size
+from agent_tools.gate.scope import whole
+from agent_tools.gate.words import stem, stems
 from agent_tools.references import HOLE
 from store import lazy
 
 _HEDGE = (
-    r"(?P<hedge>a little over|a little under|a bit over|just over|slightly over|just under|slightly under|well over|more than|less than|"
+    r"(?P<hedge>a little over|a little under|a bit over|just over|slightly over|just under|slightly under|well over|well under|far more than|far less than|more than|less than|"
     r"about|around|roughly|nearly|almost|approximately|some|over|under|exactly) "
 )
 _TIMES = {
@@ -37,37 +41,38 @@ _AS = lazy.compile(
     rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(_TIMES)})(?= as (?:many|much|often|long|large|high|big|hot|fast|slow|far|[a-z]+)\b(?P<rest>.*?\bas\b)?)"
 )
 _OF_THE = lazy.compile(
-    rf"(?i),? (?:which (?:is|was) )?(?:{_HEDGE})?(?P<word>{'|'.join(_TIMES)}) (?:the|that of|those of)(?: [a-z]+(?: of)?)? ?(?P<b>{HOLE}+)"
+    rf"(?i),? (?:which (?:is|was) )?(?:{_HEDGE})?(?P<word>{'|'.join(_TIMES)}) (?:the|that of|those of|of (?:the|its|all))(?: [a-z]+(?: of)?)? ?(?P<b>{HOLE}+)"
 )
 """`*, nearly twice the * of GPU *`."""
 _CHANGES = {"doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0, "halved": 0.5}
 _CHANGE = lazy.compile(rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(_CHANGES)})\b(?=[^{HOLE}]*\bfrom\b)")
+_NTHS = {"third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
+_FEW = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _PARTS = {
-    "half": 0.5,
-    "a third": 1 / 3,
-    "one third": 1 / 3,
-    "a quarter": 0.25,
-    "one quarter": 0.25,
-    "a fifth": 0.2,
-    "a tenth": 0.1,
-    "two thirds": 2 / 3,
-    "three quarters": 0.75,
+    **dict.fromkeys(("half", "one half", "a half"), 0.5),
+    **{f"{a} {word}": 1 / n for word, n in _NTHS.items() for a in ("a", "an", "one")},
+    **{f"{_FEW[k - 1]} {word}s": k / n for word, n in _NTHS.items() for k in range(2, n)},
 }
-_PART = lazy.compile(rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(_PARTS)})(?= (?:of|the|its)\b)")
+_PART = lazy.compile(
+    rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(sorted(_PARTS, key=len, reverse=True))})(?= (?:of|the|its|done|through)\b)(?: of (?:(?:the|its|all|their) )*(?:planned )?(?P<noun>[a-z]+))?"
+)
+_PART_OF = lazy.compile(r"(?i)\s*(?:out )?of (?:the |its |all )?")
+_TOTAL = lazy.compile(r"(?:^|_)(?:limit|total)(?:_|$)")
+_SMALL = 0.25
 _COUNTS = {"twice": 2, "thrice": 3, "three times": 3, "four times": 4, "five times": 5, "six times": 6}
 _COUNT = lazy.compile(
     rf"(?i)\b(?:only |just |exactly )?(?P<word>{'|'.join(_COUNTS)})(?=(?: (?:by|on|in|during|before|over)? ?(?:the |its )?(?:[a-z]+ ?){{0,2}})?\W*\({HOLE})"
 )
 
 
-def reckoned(clause: Clause) -> list[tuple[int, int]]:
+def reckoned(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
     """Where in a clause words for multiples and parts stand that its figures bear out."""
     own = clause.own
     return [
         *_ratios(own, clause),
         *_of_the(own, clause),
         *_changes(own, clause),
-        *_parts(own, clause),
+        *_parts(own, clause, ledger),
         *_counted(own, clause),
     ]
 
@@ -91,8 +96,14 @@ def _of_the(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
     m = said[0]
     other = next((g.cells[0] for g in clause.groups if g.start == m.start("b") and len(g.cells) == 1), None)
     ahead = [c for c, _, end in clause.measures() if end <= m.start()]
-    if other is not None and ahead and alike(ahead[-1], other) and _bears(m, _TIMES, ahead[-1], other):
+    if other is not None and ahead and _of_one(ahead[-1], other) and _bears(m, _TIMES, ahead[-1], other):
         yield (m.start("hedge") if m["hedge"] else m.start("word")), m.end("word")
+
+
+def _of_one(a: CellValue, b: CellValue) -> bool:
+    """Whether two figures are of one measure, or the second is the whole or the limit of the first in one row."""
+    total = (a.id, a.row) == (b.id, b.row) and bool(unit_of(a)) and unit_of(a) == unit_of(b)
+    return alike(a, b) or (total and _TOTAL.search(b.column) is not None)
 
 
 def _changes(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
@@ -110,16 +121,36 @@ def _changes(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
             yield said[0].start(), said[0].end()
 
 
-def _parts(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
+def _parts(own: str, clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`half of its limit: *`, of a share; `half of its steps, * of *`, of a part and its whole."""
     said = list(_PART.finditer(own))
+    if len(said) != 1:
+        return
+    m = said[0]
     shares = [g.cells[0] for g in clause.groups if _is_share(g.cells[0])]
-    if len(said) == 1 and len(shares) == 1:
-        value = size(shares[0].value)
-        whole = 100.0 if shares[0].unit == "%" else 1.0
-        if isinstance(value, float) and _near(
-            value / whole, _PARTS[said[0]["word"].lower()], said[0]["hedge"], part=True
-        ):
-            yield said[0].start(), said[0].end()
+    pairs = [
+        (a.cells[0], b.cells[0])
+        for a, b in pairwise(clause.groups)
+        if _PART_OF.fullmatch(own[a.end : b.start]) and _is_part(a, b, m["noun"] or "", ledger)
+    ]
+    value: float | None = None
+    if len(shares) == 1 and isinstance(size(shares[0].value), float):
+        value = float(str(shares[0].value)) / (100.0 if shares[0].unit == "%" else 1.0)
+    elif len(pairs) == 1 and not shares:
+        value = float(str(pairs[0][0].value)) / float(str(pairs[0][1].value))
+    if value is not None and _near(value, _PARTS[m["word"].lower()], m["hedge"], part=True):
+        yield m.start(), m.end("word")
+
+
+def _is_part(part: Group, of: Group, noun: str, ledger: Ledger) -> bool:
+    """Whether a count is told as a part of what is said: of its own row, or of all that an answer of one row counts."""
+    a, b = part.cells[0], of.cells[0]
+    x, y = size(a.value), size(b.value)
+    if not isinstance(x, float) or not isinstance(y, float) or not 0 <= x <= y or not y:
+        return False
+    row = (a.id, a.row) == (b.id, b.row) and a.column != b.column
+    every = a.column == b.column and len(ledger.get(b.id).rows) == 1 and whole(ledger.get(b.id), ledger)
+    return (row or every) and (not noun or stem(noun) in stems(f"{b.column.replace('_', ' ')} {b.doc}"))
 
 
 def _counted(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
@@ -177,8 +208,12 @@ def _near(is_: float, said: float, hedge: str | None, *, part: bool = False) -> 
     match low:
         case "more than" | "over" | "well over":
             return said < is_ < next_one and (is_ <= 1 or not part)
+        case "far more than":
+            return said * 1.25 < is_ and (is_ <= 1 or not part)
         case "less than" | "under":
-            return said / 1.5 < is_ < said
+            return (said / 1.5 < is_ or (part and said <= _SMALL)) and is_ < said
+        case "well under" | "far less than":
+            return is_ < said * 0.8
         case "nearly" | "almost" | "just under" | "slightly under" | "a little under":
             return said * (1 - slack) <= is_ < said
         case "just over" | "slightly over" | "a little over" | "a bit over":

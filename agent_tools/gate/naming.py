@@ -32,6 +32,7 @@ _ALSO: dict[str, str] = {
     "peak": "reached used held",
     "rss": "held used",
     "used": "full filled",
+    "limit": "allowed granted",
     "points": "values losses",
     "events": "times often",
     "n": "times often",
@@ -44,7 +45,7 @@ _TAKES = "took takes taking slow slower slowest fast faster fastest quicker quic
 """What is said of how long something took."""
 _NO_TAKING = frozenset({"before", "after", "quiet", "wait", "waited", "limit", "gap", "since", "span"})
 """Parts of columns' names that are spans of nothing that anybody took."""
-_AHEAD = lazy.compile(r"(?i)\b(?:for|in|after|within) $")
+_AHEAD = lazy.compile(r"(?i)\b(?:for|in|after|within) (?:only |just )?$")
 """Ahead of how long a life was."""
 _ON = lazy.compile(r"(?i)\b(?:on|over|across|from) $")
 _IT = lazy.compile(

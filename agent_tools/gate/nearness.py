@@ -23,6 +23,10 @@ _NEAR = lazy.compile(
 _WELL = lazy.compile(
     r"(?i)\b(?P<w>well|long|far) (?P<way>before|within|below|under|short of) (?:(?:its|the|the job's) )?(?:(?:own )?(?:time |wall-?clock )?limit|(?:its |the )?end of its limit)\b"
 )
+_NOWHERE = lazy.compile(
+    r"(?i)\b(?:was|is|came|got) (?P<w>nowhere near|not even near|far from) (?:its|the) (?:time |wall-?clock )?limit\b"
+)
+_LONG = lazy.compile(r"(?i)\b(?P<w>well|long) (?P<way>before|after) (?:the |its )?(?:last |first )?step\b")
 _JUST_IN = lazy.compile(
     r"(?i)\b(?P<w>only just|just|barely) (?:within|before|under|below) (?:its|the) (?:time |wall-?clock )?limit\b"
 )
@@ -30,6 +34,7 @@ _OTHER_LIMIT = lazy.compile(r"(?i)\b(?:memory|ram|vram|cgroup|power|temperature|
 _DENIED = lazy.compile(r"(?i)\b(?:not|never|no|none|neither|nor|cannot)\b|n['’]t\b")
 _CLOSE_S, _SHORT_S = 60.0, 300.0
 _SHORT_SHARE, _WELL_SHARE, _BRIM = 0.05, 0.5, 0.98
+_APART = 0.1
 _LINES, _STEPS = lazy.compile(r"^(?:\w+_)?line(?:_no)?$"), lazy.compile(r"^(?:\w+_)?step$")
 
 
@@ -45,6 +50,14 @@ def near(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
                 if _by(ahead[-1], behind[0], m, ledger):
                     yield m.span("w")
                 break
+    for m in _LONG.finditer(clause.own):
+        ahead = [g.cells[-1] for g in clause.groups if g.end <= m.start() and _step(g.cells[0])][-1:]
+        behind = [g.cells[0] for g in clause.groups if g.start >= m.end() and _step(g.cells[0])][:1]
+        x, y = (size(c[0].value) if c else None for c in (ahead, behind))
+        if not isinstance(x, float) or not isinstance(y, float) or not _one_log(ahead[0], behind[0], ledger):
+            continue
+        if (x - y if m["way"].lower() == "after" else y - x) >= _APART * max(x, y):
+            yield m.span("w")
     yield from _limit(clause, ledger)
 
 
@@ -89,7 +102,7 @@ def _limit(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
         return
     share = next(iter(shares))
     if share <= _WELL_SHARE:
-        yield from (m.span("w") for m in _WELL.finditer(clause.own))
+        yield from (m.span("w") for m in (*_WELL.finditer(clause.own), *_NOWHERE.finditer(clause.own)))
     if _BRIM <= share <= 1:
         yield from (m.span("w") for m in _JUST_IN.finditer(clause.own))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 from agent_tools.evidence import FOUND, CellValue, Ledger
 from agent_tools.gate.clauses import TIME
@@ -18,7 +19,7 @@ from agent_tools.gate.fleetnone import no_job
 from agent_tools.gate.scope import narrowed, nodes_of
 from agent_tools.gate.vocabulary import word_set
 from agent_tools.gate.words import stems
-from agent_tools.references import HOLE, marks, masked
+from agent_tools.references import HOLE, BadReference, marks, masked, resolve
 from store import lazy
 from store.catalog import catalog
 
@@ -31,7 +32,7 @@ _AT_CLOSE = lazy.compile(rf"[^{HOLE}]*\({HOLE}+(?:(?:,| and| or) {HOLE}+)+\)\W*"
 _NO = lazy.compile(r"(?i)\b(?:no|nor)\b")
 _JOINED = lazy.compile(r"(?i)\W*\b(?:and|nor|or|but)\W*$")
 _OTHER_DENIAL = lazy.compile(r"(?i)\b(?:not|never|none|nor|neither|nothing|nobody|without|\w+n['’]t)\b")
-_ANYWHERE = lazy.compile(r"(?i)\bany (?:nodes?|gpus?|jobs?|machines?|hosts?)\b")
+_ANYWHERE = lazy.compile(r"(?i)\bany (?:nodes?|gpus?|jobs?|machines?|hosts?)\b(?! of (?:the|this) (?:job|run)\b)")
 """More than what the job has."""
 _TOLD = word_set(
     """was were is are be been logged seen found recorded there on of for in at its the a an job node nodes gpu gpus run that did
@@ -65,6 +66,28 @@ def nothing_of(text: str, cells: Sequence[CellValue], ledger: Ledger) -> bool:
         pieces = [own[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
         pieces[-1] += own[ends[-1] :]
     return all(_none_of(piece, cell, [cell], ledger) for piece, cell in zip(pieces, cells, strict=True))
+
+
+_HALVES = lazy.compile(r"(?i),? (?:but|while|whereas)\s|;\s")
+
+
+def halves(text: str, ledger: Ledger) -> list[str]:
+    """A sentence in two, where one half is what an empty answer has none of and the other cites no such answer: each stands for itself."""
+    for m in _HALVES.finditer(text):
+        parts = [text[: m.start()], text[m.end() :]]
+        empty = [[c for c in _cells(p, ledger) if c.column == FOUND] for p in parts]
+        if sorted(len(e) for e in empty) == [0, 1] and all(_cells(p, ledger) for p in parts):
+            none = parts[0] if empty[0] else parts[1]
+            return parts if nothing_of(none, _cells(none, ledger), ledger) else []
+    return []
+
+
+def _cells(text: str, ledger: Ledger) -> list[CellValue]:
+    found: list[CellValue] = []
+    for mark in marks(text):
+        with suppress(BadReference):
+            found.append(resolve(mark.ref, ledger))
+    return found
 
 
 def _none_of(own: str, empty: CellValue, cells: Sequence[CellValue], ledger: Ledger) -> bool:

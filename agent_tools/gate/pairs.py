@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import SUBJECTS, Clause, held, size
 from agent_tools.gate.fates import ended_so
+from agent_tools.gate.grounds import NUMBER_WORDS, SEVERAL
 from agent_tools.gate.ordinals import ORDINALS
 from agent_tools.gate.scope import whole
 from agent_tools.references import HOLE
@@ -24,7 +25,7 @@ _NEITHER = lazy.compile(
     rf"(?i)^\W*(?:(?:of the two|here|so)[, ]+)?(?P<n>neither)(?: of)? {_NP} (?P<r>nor) {_NP} (?P<did>[a-z' ]*?)(?: ?(?:the )?{HOLE}+)?\W*$"
 )
 _ALIKE = lazy.compile(
-    r"(?i)\bthe (?P<w>same) (?P<noun>node|host|machine|user|owner|partition|gpu|card|signal|state|status|exit (?:code|status))s?\b"
+    rf"(?i)\bthe (?P<w>same(?: (?P<k>{SEVERAL}))?) (?P<noun>node|host|machine|user|owner|partition|gpu|card|signal|state|status|exit (?:code|status))s?\b"
     r"|\b(?:on|of|by|with|in|from|had) (?:the )?(?P<u>different|separate) (?P<nouns>node|host|machine|user|owner|partition|gpu|card|signal|state|exit code)s\b"
 )
 _COLUMNS: dict[str, tuple[str, ...]] = {
@@ -74,6 +75,10 @@ def alike(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
     """Where a clause says of those it names that they had the same of something, or different ones, and their rows say so."""
     m = _ALIKE.search(clause.own)
     if m is None or _DENIED.search(clause.own):
+        return []
+    if m["k"] and {
+        len(set(str(c.value).split(","))) for g in clause.groups if g.column == "node_list" for c in g.cells
+    } != {NUMBER_WORDS[m["k"].lower()]}:
         return []
     columns = _COLUMNS[(m["noun"] or m["nouns"]).lower()]
     named = [
@@ -138,7 +143,7 @@ def in_turn(clause: Clause) -> tuple[CellValue, CellValue] | None:
     ahead = clause.own[: figures[0][0].start]
     apart = figures[0][0] is figures[1][0] or _AND.fullmatch(clause.own[figures[0][0].end : figures[1][0].start])
     own = all((n.id, n.row) == (f.id, f.row) for (_, n), (_, f) in zip(named, figures, strict=True))
-    if not (apart and own and _LIST.search(ahead)) or named[0][1].column not in (*SUBJECTS, "attempt"):
+    if not (apart and own and _LIST.search(ahead)) or named[0][1].column not in (*SUBJECTS, "attempt", "value"):
         return None
     return figures[0][1], figures[1][1]
 

@@ -15,6 +15,9 @@ _MERE = lazy.compile(rf"(?i)\b(?P<w>just|only|merely|no more than) (?=(?:about |
 _SLIGHT = lazy.compile(
     r"(?i)\b(?P<w>slightly|marginally|a little|a bit)(?= (?:above|below|over|under|more|less|higher|lower|longer|shorter|larger|smaller|later|earlier)\b)"
 )
+_FAR = lazy.compile(
+    r"(?i)\b(?P<w>far|much|considerably|clearly|a lot) (?=(?:above|below|more|less|higher|lower|longer|shorter|larger|smaller|hotter|cooler)\b)"
+)
 _ALL_OF = lazy.compile(
     rf"(?i)^\W*(?P<w>all|every) (?:of )?(?:the |its )?(?:(?P<p>planned) )?(?P<noun>steps|epochs|attempts|checkpoints|iterations) (?:were|was|had been|are)(?: (?P<d>done|completed|reached|run))?\W*{HOLE}+ (?:out )?of (?:the )?{HOLE}+\W*$"
 )
@@ -31,11 +34,12 @@ _OF = lazy.compile(r"(?i)\s*(?:out )?of (?:the )?")
 _IDLE_MOST = lazy.compile(r"(?i)\b(?:idle|unused)\b[^,;:]{0,12}\bmost\b")
 _HALF = 0.5
 _NEAR = 0.1
+_FAR_APART = 1.5
 
 
 def parted(clause: Clause) -> list[tuple[int, int]]:
     """Where in a clause such words stand that the cells beside them bear out."""
-    return [*_mere(clause), *_slight(clause), *_all_of(clause), *_unlike(clause)]
+    return [*_mere(clause), *_slight(clause), *_far(clause), *_all_of(clause), *_unlike(clause)]
 
 
 def overstated(clause: Clause) -> str:
@@ -75,6 +79,15 @@ def _slight(clause: Clause) -> list[tuple[int, int]]:
     if len(sizes) != 2 or not all(sizes) or abs(sizes[0] - sizes[1]) > _NEAR * max(abs(s) for s in sizes):
         return []
     return [m.span("w") for m in _SLIGHT.finditer(clause.own)]
+
+
+def _far(clause: Clause) -> list[tuple[int, int]]:
+    """`far longer`: of two figures of one unit, the larger is half as large again."""
+    cells = [c for c, _, _ in clause.measures() if isinstance(size(c.value), float)]
+    if len(cells) != 2 or unit_of(cells[0]) != unit_of(cells[1]):
+        return []
+    low, high = sorted(float(str(c.value)) for c in cells)
+    return [m.span("w") for m in _FAR.finditer(clause.own)] if 0 <= low * _FAR_APART <= high and high > 0 else []
 
 
 def _all_of(clause: Clause) -> list[tuple[int, int]]:

@@ -22,9 +22,9 @@ from agent_tools.gate.besides import small
 from agent_tools.gate.clauses import SUBJECTS, Clause, clauses
 from agent_tools.gate.edges import of_own_end
 from agent_tools.gate.extent import extended
+from agent_tools.gate.gaps import gaps
 from agent_tools.gate.grounds import COUNTED, NUMBER_WORDS
 from agent_tools.gate.kinds import doing, finished, kind, of_query
-from agent_tools.gate.lastly import lastly
 from agent_tools.gate.levels import levelled
 from agent_tools.gate.multiples import reckoned
 from agent_tools.gate.nearness import near
@@ -32,6 +32,7 @@ from agent_tools.gate.nones import none_told
 from agent_tools.gate.ordinals import ORDINALS, in_order, of_reports, ordered
 from agent_tools.gate.pairs import alike, longer, neither
 from agent_tools.gate.parting import parted
+from agent_tools.gate.plain import plainly
 from agent_tools.gate.records import recorded
 from agent_tools.gate.scope import held_by_job, whole
 from agent_tools.gate.sharing import shared
@@ -122,7 +123,8 @@ def borne_out(text: str, ledger: Ledger) -> list[tuple[int, int]]:
             *_in_clause(clause, ledger),
             *(in_order(clause, ledger, nouns) or of_reports(clause, ledger)),
             *of_own_end(clause, ledger),
-            *reckoned(clause),
+            *reckoned(clause, ledger),
+            *gaps(clause),
             *spelled(clause, ledger),
             *parted(clause),
             *extended(clause, said[:i], ledger),
@@ -137,7 +139,7 @@ def borne_out(text: str, ledger: Ledger) -> list[tuple[int, int]]:
             *shared(clause, said[:i], ledger),
             *none_told(clause, ledger),
             *small(clause, ledger),
-            *lastly(clause, ledger),
+            *plainly(clause, ledger),
             *(span for span, so in longer(clause, ledger) if so),
         ]
         found += [(clause.at + a, clause.at + b) for a, b in spans]

@@ -35,6 +35,9 @@ _UNSURE = lazy.compile(
 _DIED = lazy.compile(
     rf"(?i)\b(?:rank|process|pid|task) (?P<a>{HOLE}+) (?:had )?(?P<w>died) (?:of|from|by|with) (?:(?:the )?signal )?(?P<b>{HOLE}+)"
 )
+_DIED_AT = lazy.compile(rf"(?i)\branks? (?P<a>{HOLE}+) (?:had )?(?P<w>died)(?: (?:first|last))?,? at (?P<b>{HOLE}+)")
+_DENIED = lazy.compile(r"(?i)\b(?:not|never|no|none|neither|nor)\b|n['’]t\b")
+_LIVED = lazy.compile(rf"(?i)\b(?P<w>lived|lived on|ran on) (?:until|till|up to) (?P<b>{HOLE}+)")
 _ONLY_GOT = lazy.compile(
     rf"(?i)\branks? (?P<a>{HOLE}+) (?:(?:was|were) )?(?P<w>only|merely) (?:(?:got|received|saw)|(?:ended|stopped|terminated) (?:with|by)) (?:signal )?(?P<b>{HOLE}+)"
 )
@@ -48,6 +51,7 @@ _TWO = 2
 def several(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> Iterator[tuple[int, int]]:
     """Where a clause says of how many ranks or tasks it is so, as the rows that it cites have it."""
     own = clause.own
+    yield from _ended_at(clause, ledger)
     if _UNSURE.search(own):
         return
     cells = [c for g in clause.groups for c in g.cells]
@@ -77,6 +81,20 @@ def _died(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
             and b.value
             and held(ledger, a, "ranks") in (None, 1)
         ):
+            yield m.span("w")
+
+
+def _ended_at(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`rank * died at *`, `lived until *`: the end of a process; `died`, where its own row has a signal or an exit status that is no zero."""
+    for m in () if _DENIED.search(clause.own) else (*_DIED_AT.finditer(clause.own), *_LIVED.finditer(clause.own)):
+        end = next((g.cells[0] for g in clause.groups if g.start == m.start("b") and len(g.cells) == 1), None)
+        if end is None or end.column != "end_ts" or ledger.get(end.id).query != "process_exits":
+            continue
+        whose = (
+            next((g.cells[0] for g in clause.groups if g.start == m.start("a")), None) if "a" in m.groupdict() else end
+        )
+        badly = held(ledger, end, "exit_signal") or held(ledger, end, "exit_code")
+        if whose and (whose.id, whose.row) == (end.id, end.row) and (badly or whose is end):
             yield m.span("w")
 
 

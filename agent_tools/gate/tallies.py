@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
-from agent_tools.gate.clauses import Clause, held
+from agent_tools.gate.clauses import Clause, held, size
+from agent_tools.gate.fleetnone import STATES
 from agent_tools.gate.grounds import COUNTED, NUMBER_WORDS
+from agent_tools.gate.scope import whole
+from agent_tools.gate.vocabulary import means
 from agent_tools.references import HOLE
 from store import lazy
 
@@ -31,13 +34,25 @@ _NONE_OF = lazy.compile(
     rf"(?i)^\W*(?:none of (?:{HOLE}+['’]s jobs|the jobs {_OF})|(?P<n>no) jobs? {_OF}) (?P<v>failed|(?:was|were) (?:cancelled|canceled|sent back)|(?:is|are) (?:still |now |currently )?running){_TAIL}"
 )
 _ALL_OF = lazy.compile(
-    rf"(?i)^\W*(?:all|every one|each) (?:of )?{HOLE}+['’]s jobs (?P<v>completed|failed|(?:was|were) (?:cancelled|canceled|sent back)){_TAIL}"
+    rf"(?i)^\W*(?:(?:all|every one|each) (?:of )?{HOLE}+['’]s jobs|(?:every|each) job (?:called|named|of|by|on) {HOLE}+) (?P<v>completed|failed|(?:was|were) (?:cancelled|canceled|sent back)){_TAIL}"
 )
 _RUNS = lazy.compile(
     rf"(?i)^\W*(?:(?:the )?users? )?{HOLE}+['’]s (?:only |one )?job is (?:still )?(?P<v>running)\W*$|^\W*the (?:only |one )?job {_OF} is (?:still )?(?P<w>running)\W*$"
 )
 _EACH_HAD = lazy.compile(
     rf"(?i)^\W*(?:users?|nodes?)? ?{HOLE}+(?:(?:, | and |, and )(?:user |node )?{HOLE}+)+ (?P<w>each|both) had (?P<n>{COUNTED}) (?:attempts?|jobs?) (?P<v>failed|cancelled|canceled|sent back|that failed)(?P<q> to the queue)?\W*$"
+)
+_MORE_OF = lazy.compile(
+    rf"(?i)^(?:users? |nodes? |partition )?(?P<a>{HOLE}+) (?:had|has|ran) (?P<w>(?P<more>more)|fewer) (?P<f>(?P<what>jobs|attempts)|failed jobs|failures|GPU-hours|GPU hours)(?P<than> than) (?:users?|nodes?|partition)? ?(?P<b>{HOLE}+)(?=\W*$|, )"
+)
+_ONLY_WITHOUT = lazy.compile(
+    rf"(?i)^(?:users? |nodes? |partition )?(?P<a>{HOLE}+) (?:is|was) (?P<w>the only (?:one|user|node|partition|(?:job )?name|day) (?:without (?:a |any )?(?P<f>failed|cancelled|failure)s?(?: jobs?)?|that had no (?P<g>failed jobs|failures)))\W*$"
+)
+_ONLY_SO = lazy.compile(
+    rf"(?i)^\W*the (?P<w>only) (?P<state>cancelled|canceled|failed|completed|preempted|pending|running) job (?:is|was) (?:job )?(?P<a>{HOLE}+)(?P<rest>.*)$"
+)
+_OWN_USER = lazy.compile(
+    rf"(?i)\b(?:and |whom )?(?:it was )?its (?P<w>own) (?:user|owner),? (?P<b>{HOLE}+),? (?:who )?(?:cancelled|canceled) it\b"
 )
 _TWO = 2
 _NOT_DONE = ("failed", "cancelled", "sent_back", "running")
@@ -69,6 +84,58 @@ def tallied(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     if all(_so(c, verb, None if every else NUMBER_WORDS.get(word, 0), ledger) for c in cells):
         yield m.span("n")
         yield m.span("v")
+
+
+def more_of(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`* had fewer jobs than *`: by the rows of both, in a tally that is shown of both."""
+    m = _MORE_OF.match(clause.own)
+    a, b = (
+        next((g.cells[0] for g in clause.groups if m and g.start == m.start(n) and len(g.cells) == 1), None)
+        for n in "ab"
+    )
+    if m is None or a is None or b is None or a.id != b.id or {a.column, b.column} != {"value"}:
+        return
+    column = (m["what"] or ("failed" if m["f"].lower().startswith("fail") else "gpu_hours_held")).lower()
+    x, y = size(held(ledger, a, column)), size(held(ledger, b, column))
+    shown = all(ledger.is_shown(c.id, c.row, column) for c in (a, b))
+    if shown and isinstance(x, float) and isinstance(y, float) and (x > y if m["more"] else x < y):
+        yield m.start("w"), m.end("than")
+
+
+def only_one(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`* is the only user without a failed job`, `the only cancelled job is *`: no other row of a whole answer is so."""
+    m = _ONLY_WITHOUT.match(clause.own) or _ONLY_SO.match(clause.own)
+    cell = next((g.cells[0] for g in clause.groups if m and g.start == m.start("a") and len(g.cells) == 1), None)
+    evidence = ledger.get(cell.id) if cell else None
+    if (
+        m is None
+        or cell is None
+        or evidence is None
+        or any((c.id, c.row) != (cell.id, cell.row) for g in clause.groups for c in g.cells)
+    ):
+        return
+    rows = range(len(evidence.rows))
+    if "state" not in m.groupdict():
+        said = (m["f"] or m["g"]).lower()
+        none = (
+            [r for r in rows if evidence.value("cancelled" if said.startswith("cancel") else "failed", r) == 0]
+            if evidence.query == "fleet_tally"
+            else []
+        )
+        if cell.column == "value" and whole(evidence, ledger) and none == [cell.row]:
+            yield m.span("w")
+        return
+    state = next((s for s in STATES if means(m["state"], s)), "")
+    narrow = {k: v for k, v in evidence.params.items() if v is not None}
+    every = (
+        evidence.query == "find_jobs" and len(evidence.rows) == evidence.row_count and narrow in ({}, {"state": state})
+    )
+    jobs = {evidence.value("job_id", r) for r in rows if every and evidence.value("state", r) == state}
+    if cell.column == "job_id" and jobs == {cell.value}:
+        yield m.span("w")
+        own = _OWN_USER.search(m["rest"])
+        if own and held(ledger, cell, "user") == held(ledger, cell, "cancelled_by"):
+            yield m.start("rest") + own.start("w"), m.start("rest") + own.end("w")
 
 
 def _so(cell: CellValue, verb: str, number: int | None, ledger: Ledger) -> bool:

@@ -21,7 +21,7 @@ NEUTRAL = word_set(
     gets had used uses using belong belongs belonging made reached reach reaches spent spend status state printed prints slurm slurm's
     log's accounting telemetry metric metrics measured measurement verdict verdicts family assessment differential evidence id ids number
     submitted announces announced announce logs spanned marked already rerun stopped part respectively note question asked below
-    above respectively overview summary details
+    above respectively overview summary details knows known
     """
 )
 """Words that claim nothing by themselves: grammar, what there is in every cluster, and that something was recorded. What need not be
@@ -58,6 +58,7 @@ ALSO_SAID: dict[str, str] = {
     "train_end": "finished done",
     "kernel-oom": "killer",
     "no_space": "disk full",
+    "IDLE": "free",
     "SIGTERM": "terminated",
     "SIGSEGV": "segmentation fault segfault",
 }
@@ -68,6 +69,9 @@ COLUMN_WORDS: dict[str, str] = {
     "power": "power draw drew draws watts",
     "util": "utilisation utilization busy",
     "elapsed": "lasted lasting duration long passed",
+    "asked": "told",
+    "last_checkpoint_ts": "saved",
+    "gpu_hours_after_bad": "wasted",
     "requested": "asked requested tried allocate",
     "mem": "memory",
     "bytes": "memory size",

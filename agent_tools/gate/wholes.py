@@ -36,7 +36,13 @@ _FIGURES = lazy.compile(
 )
 """What may stand behind it: the peaks, whose they are, and the limits."""
 _NOTHING_LATE = lazy.compile(
-    r"(?i)\b(?:did|does|launched|was doing) (?P<w>(?:nothing|none)(?: (?:at all )?(?:towards|at|near) the end| lately| of late| any more| in the last minutes)?)(?=\W*$|\W*[:(,]| in the last| \W*and)"
+    r"(?i)\b(?:did|does|launched|was doing|has done|had done) (?P<w>(?:nothing|none)(?: (?:at all )?(?:towards|at|near) the end| lately| of late| any more| in the last minutes)?)(?=\W*$|\W*[:(,]| in the last| \W*and)"
+)
+_NOT_LATE = lazy.compile(
+    r"(?i)\bhas (?P<w>not (?:done|been doing) anything) (?:lately|of late|in the last minutes)(?=\W*$|\W*[:(,])"
+)
+_NO_WORK = lazy.compile(
+    rf"(?i)^\W*(?P<w>none of (?:the|its|these) (?:(?P<n>{SEVERAL}) )?(?P<noun>gpus|cards)) (?P<did>did any(?:thing| work)(?: at all)?|was (?:ever )?used|ever worked)(?=\W*$|\W*[:(,])"
 )
 _PEAKS: dict[str, tuple[str, str]] = {
     "peak_gib": ("peak_gib", "limit_gib"),
@@ -58,6 +64,7 @@ def of_wholes(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
         *_near(clause, cells, evidence, ledger),
         *_not_the_limit(clause, cells, evidence, ledger),
         *_idle_at_end(clause, cells),
+        *_no_work(clause, cells, evidence, ledger),
     ]
 
 
@@ -122,4 +129,19 @@ def _idle_at_end(clause: Clause, cells: Sequence[CellValue]) -> Iterator[tuple[i
     late = [c for c in cells if c.column.endswith("_late")]
     rows = {(c.id, c.row) for c in cells}
     if late and len(rows) == 1 and all(c.value == 0 and not isinstance(c.value, bool) for c in late):
-        yield from (m.span("w") for m in _NOTHING_LATE.finditer(clause.own))
+        yield from (m.span("w") for m in (*_NOTHING_LATE.finditer(clause.own), *_NOT_LATE.finditer(clause.own)))
+
+
+def _no_work(
+    clause: Clause, cells: Sequence[CellValue], evidence: Evidence, ledger: Ledger
+) -> Iterator[tuple[int, int]]:
+    """`none of the four GPUs did any work: *`: each of them has a row, and a zero of how busy its engine was."""
+    m = _NO_WORK.match(clause.own)
+    if m is None or {c.column for c in cells} - {"node", "gpu"} != {"engine_mean"}:
+        return
+    columns, of_job = _OF[singular(m["noun"])]
+    many = _many(evidence, columns, of_job, ledger)
+    idle = all(evidence.value("engine_mean", r) == 0 for r in range(len(evidence.rows)))
+    if idle and many and (m["n"] is None or NUMBER_WORDS[m["n"].lower()] == many):
+        yield m.span("w")
+        yield m.span("did")

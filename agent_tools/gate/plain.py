@@ -1,0 +1,159 @@
+"""Plain words of a story that a row's text, or every row of its answer, bears out.
+
+GPU [[E5.gpu]] fell off the bus.                                   the row's text says that it has fallen off the bus
+XID [[E5.xid]] is the only one that was logged.                     no other row of the whole answer has another
+The three other ranks got signal [[E6:1.exit_signal]].              so have three rows, and one has not
+Neither rank was behind the other ([[E7.behind]]).                  a zero of each
+Not a single loss after step [[E8.last_good_step]] is finite.       those at the end are not, from that step on
+The node was idle again at [[E9:5.ts]].                             a row before it has the node allocated
+The run completed all the same.                                    nevertheless
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agent_tools.evidence import Ledger
+from agent_tools.gate.clauses import SUBJECTS, Clause, held
+from agent_tools.gate.grounds import NUMBER_WORDS, SEVERAL
+from agent_tools.gate.lastly import lastly
+from agent_tools.gate.order import is_time
+from agent_tools.gate.scope import held_by_job, whole
+from agent_tools.gate.tallies import more_of, only_one
+from agent_tools.references import HOLE
+from store import lazy
+
+_PARTICIPLES = {"fell": "fallen", "rose": "risen", "broke": "broken", "froze": "frozen", "wrote": "written"}
+_AS_TOLD = lazy.compile(rf"(?i)\b(?P<w>{'|'.join(_PARTICIPLES)}) (?P<rest>[a-z]+(?: [a-z]+){{1,3}})")
+_ONLY_LOGGED = lazy.compile(
+    rf"(?i)^(?:[a-z]+ )?(?P<a>{HOLE}+) (?:is|was) (?P<w>the only one)(?: that (?:was|is|had been|has been))? (?:logged|raised|reported|recorded|seen)(?=\W*$|,)"
+)
+_OTHER_RANKS = lazy.compile(
+    rf"(?i)^\W*(?P<w>the (?P<n>{SEVERAL}) other|the other (?P<m>{SEVERAL})|all (?:of )?the other) (?:ranks|processes)\b"
+)
+_NOT_BEHIND = lazy.compile(
+    r"(?i)^\W*(?:(?P<two>neither) (?:of the (?:two )?ranks|rank)|(?P<no>no rank)) (?:is|was|ever was) behind(?: (?:the|any) others?| another| the rest)?\W*"
+)
+_NONE_AFTER = lazy.compile(
+    rf"(?i)^\W*(?P<w>not a single|no|none of the) (?:losses|loss|reports?) after step (?P<a>{HOLE}+) (?:is|was|are|were|has been) finite\b"
+)
+_IDLE_AGAIN = lazy.compile(
+    rf"(?i)^\W*the (?:node|host) (?:{HOLE}+ )?(?:was|is|has been) (?:free|idle) (?P<w>again) (?:at|since|from) (?P<t>{HOLE}+)"
+)
+_ALL_THE_SAME = lazy.compile(
+    r"(?i)\b(?:completed|finished|succeeded|failed|went on|ran on) (?P<w>all the same)(?=\W*$|[,;.])"
+)
+_UNSURE = lazy.compile(r"(?i)\b(?:not|never|no|none|neither|nor|but|except|almost|nearly|if|or|may|might)\b|n['’]t\b")
+_EVENTS = {"gpu_events": "xid", "exceptions": "name"}
+_FIRST_WORDS, _TWO = 2, 2
+
+
+def plainly(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """Where in a clause such words stand that the rows bear out."""
+    yield from lastly(clause, ledger)
+    yield from more_of(clause, ledger)
+    yield from only_one(clause, ledger)
+    yield from (m.span("w") for m in _ALL_THE_SAME.finditer(clause.own))
+    yield from _not_behind(clause, ledger)
+    yield from _none_after(clause, ledger)
+    if _UNSURE.search(clause.own):
+        return
+    yield from _as_told(clause, ledger)
+    yield from _only_logged(clause, ledger)
+    yield from _other_ranks(clause, ledger)
+    yield from _idle_again(clause, ledger)
+
+
+def _none_after(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`not a single loss after step * is finite`: the step of the last that is, of a row whose last reports are not."""
+    m = _NONE_AFTER.match(clause.own)
+    cell = next((g.cells[0] for g in clause.groups if m and g.start == m.start("a")), None)
+    if (
+        m
+        and cell
+        and len(clause.groups) == 1
+        and cell.column == "last_good_step"
+        and held(ledger, cell, "trailing_bad")
+    ):
+        yield m.span("w")
+
+
+def _idle_again(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`the node was idle again at *`: the row of that state is of one node, which an earlier row of the answer has as allocated."""
+    m = _IDLE_AGAIN.match(clause.own)
+    cell = next((g.cells[0] for g in clause.groups if m and g.start == m.start("t") and len(g.cells) == 1), None)
+    if m is None or cell is None or not is_time(cell) or held_by_job(ledger.get(cell.id), ledger, "node_count") != 1:
+        return
+    evidence = ledger.get(cell.id)
+    state = next((n for n in ("state", "what") if n in {c.name for c in evidence.columns}), "")
+    node = held(ledger, cell, "node")
+    if not state or node is None or evidence.value(state, cell.row) != "IDLE":
+        return
+    rows = [r for r in range(len(evidence.rows)) if evidence.value("node", r) == node]
+    if any(
+        evidence.value(state, r) == "ALLOCATED" and str(evidence.value(cell.column, r)) < str(cell.value) for r in rows
+    ):
+        yield m.span("w")
+
+
+def _as_told(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`fell off the bus`, of a row whose text has `fallen off the bus`: the words behind it are the text's own, two at least."""
+    cells = [c for g in clause.groups for c in g.cells]
+    texts = [
+        str(held(ledger, c, n)).lower() for c in cells for n in ("message", "text") if held(ledger, c, n) is not None
+    ]
+    for m in _AS_TOLD.finditer(clause.own):
+        words = m["rest"].lower().split()
+        said = f"{_PARTICIPLES[m['w'].lower()]} {' '.join(words[: max(_FIRST_WORDS, len(words))])}"
+        shorter = [" ".join(said.split()[: n + 1]) for n in range(_FIRST_WORDS, len(words) + 1)]
+        if len({(c.id, c.row) for c in cells}) == 1 and any(s in t for s in shorter for t in texts):
+            yield m.span("w")
+
+
+def _only_logged(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`XID * is the only one that was logged`: of the whole answer, every row is of that one."""
+    m = _ONLY_LOGGED.match(clause.own)
+    cell = next((g.cells[0] for g in clause.groups if m and g.start == m.start("a") and len(g.cells) == 1), None)
+    if m is None or cell is None:
+        return
+    evidence = ledger.get(cell.id)
+    every = {evidence.value(cell.column, r) for r in range(len(evidence.rows))}
+    if _EVENTS.get(evidence.query) == cell.column and whole(evidence, ledger) and every == {cell.value}:
+        yield m.span("w")
+
+
+def _other_ranks(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`the three other ranks got *`: three rows of the answer, which has each rank of the job, have what is cited; all the others: all but one."""
+    m = _OTHER_RANKS.match(clause.own)
+    cells = [c for g in clause.groups for c in g.cells]
+    if m is None or len({(c.id, c.row) for c in cells}) != 1 or any(c.column in SUBJECTS for c in cells):
+        return
+    evidence = ledger.get(cells[0].id)
+    ranks = (
+        [evidence.value("rank", r) for r in range(len(evidence.rows))]
+        if "rank" in {c.name for c in evidence.columns}
+        else []
+    )
+    if (
+        not whole(evidence, ledger)
+        or len(set(ranks)) != len(ranks)
+        or held_by_job(evidence, ledger, "gpus") != len(ranks)
+    ):
+        return
+    met = [r for r in range(len(ranks)) if all(evidence.value(c.column, r) == c.value for c in cells)]
+    number = m["n"] or m["m"]
+    if len(met) == (NUMBER_WORDS[number.lower()] if number else len(ranks) - 1) < len(ranks):
+        yield m.span("w")
+
+
+def _not_behind(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`no rank was behind the others (*)`: each rank of the job has a row, and a zero in it."""
+    m = _NOT_BEHIND.match(clause.own)
+    cells = [c for g in clause.groups for c in g.cells]
+    if m is None or [c.column for c in cells] != ["behind"]:
+        return
+    evidence = ledger.get(cells[0].id)
+    rows = range(len(evidence.rows))
+    every = whole(evidence, ledger) and held_by_job(evidence, ledger, "gpus") == len(evidence.rows)
+    if every and all(evidence.value("behind", r) == 0 for r in rows) and (not m["two"] or len(evidence.rows) == _TWO):
+        yield 0, m.end()

@@ -1,0 +1,135 @@
+"""Parts, spans and plain words of a story: what the rows beside them bear out passes, and its false twin is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from agent_tools.evidence import FOUND, Ledger
+from store.result import Cell
+from tests.agent_tools.gate.gatekit import pairs, result
+
+UNITS = {
+    **dict.fromkeys(("elapsed_s", "wait_s", "time_limit_s"), "s"),
+    **dict.fromkeys(("limit_share", "engine_mean"), "ratio"),
+    **dict.fromkeys(("peak_gib", "total_gib", "last_gib"), "GiB"),
+    "gpu_hours_held": "h",
+}
+DOCS = {
+    "elapsed_s": "time running",
+    "wait_s": "from submission to start",
+    "time_limit_s": "wall-clock limit",
+    "limit_share": "time running over the limit",
+    "engine_mean": "mean engine activity",
+    "peak_gib": "highest memory in use",
+    "last_gib": "memory in use in the last sample",
+    "total_gib": "memory of the card",
+    "last_step": "last step reported",
+    "total_steps": "planned steps",
+    "behind": "how many collectives this rank is behind the furthest rank",
+    "trailing_bad": "reports at the end whose loss is not finite",
+    "restarts": "times requeued",
+    "last_good_step": "last step whose loss is finite",
+    "cancelled_by": "user who cancelled it",
+    "gpu_hours_held": "GPU time held",
+    "jobs": "different jobs",
+    "end_ts": "end",
+}
+T = "2026-06-02T10:{}Z".format
+
+
+@pytest.fixture(scope="module")
+def held() -> Ledger:
+    """E1 a job of one attempt, E2 its steps, E3 an XID, E4 its card, E5 processes, E6 how far ranks are, E7 saves, E8 its loss, E9 its moments,
+    E10 four GPUs, E11 no counter that rose, E12 a tally of users, E13 all jobs, E14 the cancelled ones, E15 states, E16 two attempts."""
+    book = Ledger()
+
+    def ask(name: str, columns: str, *rows: tuple[Cell, ...], **params: Cell) -> None:
+        made = result(name, {c: UNITS.get(c, "") for c in columns.split()}, list(rows), docs=DOCS)
+        book.record(replace(made, params=params or {"job_id": "4812"}), name, {})
+        book.show_all()
+
+    attempt = (
+        "attempt state elapsed_s wait_s time_limit_s limit_share node_list node_count gpus restarts start_ts end_ts"
+    )
+    ask("job_attempts", attempt, (1, "FAILED", 600.0, 2400.0, 36000.0, 0.017, "rk-1", 1, 4, 0, T("00:00"), T("10:00")))
+    ask("train_summary", "last_step total_steps", (850, 1000))
+    ask(
+        "gpu_events",
+        "node gpu xid events event_ts message",
+        ("rk-1", 2, 79, 1, T("09:20"), "Xid 79, GPU has fallen off the bus."),
+    )
+    ask("gpu_summary", "node gpu peak_gib last_gib total_gib engine_mean", ("rk-1", 2, 46.0, 1.0, 80.0, 0.04))
+    ask(
+        "process_exits", "rank end_ts exit_code exit_signal signal_sender",
+        (0, T("08:00"), None, 9, "kernel"), *((r, T("10:00"), None, 15, "slurmstepd") for r in (1, 2, 3)),
+    )  # fmt: skip
+    ask("rank_compare", "rank behind completed", *((r, 0, 500) for r in range(4)))
+    ask("checkpoints", "name step line_no", *(("saved", 200 * n, 20 * n) for n in (1, 2, 3, 4)))
+    ask("loss_shape", "last_good_step last_step best_step trailing_bad highest_step", (610, 850, 600, 24, 10))
+    ask(
+        "job_timeline", "ts what node times",
+        (T("00:00"), "ALLOCATED", "rk-1", 1), (T("10:00"), "ended", None, 2), (T("10:02"), "IDLE", "rk-1", 1),
+    )  # fmt: skip
+    ask("gpu_summary", "node gpu engine_mean", *(("rk-1", n, 0.0) for n in range(4)))
+    ask("gpu_counter_rises", "node")
+    book.mark_shown("E11", [0], [FOUND])
+    ask(
+        "fleet_tally",
+        "value jobs attempts failed gpu_hours_held",
+        ("ada", 9, 9, 4, 0.3),
+        ("bo", 5, 6, 5, 0.9),
+        ("cy", 2, 2, 0, 0.1),
+        by="user",
+    )
+    ask("fleet_tally", "value jobs failed", ("batch", 16, 8), by="partition")
+    ask("find_jobs", "job_id state user cancelled_by", ("77", "CANCELLED", "ada", "ada"), state="CANCELLED")
+    ask("find_jobs_summary", "state jobs", ("FAILED", 8), ("COMPLETED", 8), by="state")
+    book.show_all()
+    return book
+
+
+SAID = [
+    ("It had got through less than four fifths of its steps, {E2.last_step} of {E2.total_steps}.", "It had got through more than four fifths of its steps, {E2.last_step} of {E2.total_steps}."),
+    ("It had got through more than four fifths of its epochs, {E2.last_step} of {E2.total_steps}.", "It had got through more than four fifths of its planned steps, {E2.last_step} of {E2.total_steps}."),
+    ("It had done about two thirds of its steps, {E2.last_step} of {E2.total_steps}.", "It had done {E2.last_step} of {E2.total_steps} steps."),
+    ("Every job of {E12.value} failed, {E12.failed} of {E12.jobs}.", "{E12:1.value} had {E12:1.failed} failed jobs."),
+    ("More than a tenth of its engine activity was used: {E4.engine_mean}.", "Less than a tenth of its engine activity was used: {E4.engine_mean}."),
+    ("It held up to {E4.peak_gib} of memory, well under half of the {E4.total_gib}.", "It held up to {E4.peak_gib} of memory, well over half of the {E4.total_gib}."),
+    ("It held up to {E4.total_gib} of memory, well over half of the {E4.peak_gib}.", "The highest memory in use was {E4.peak_gib} of {E4.total_gib}."),
+    ("A third of all jobs, {E15.jobs} of {E13.jobs}, ended as {E15.state}.", "Half of all jobs, {E15.jobs} of {E13.jobs}, ended as {E15.state}."),
+    ("Half of all jobs, {E15.jobs} of {E12.jobs}, ended as {E15.state}.", "Job {E14.job_id} ended as {E14.state}."),
+    ("The job failed at {E1.end_ts}, less than half a minute after the XID at {E3.event_ts}.", "The job failed at {E1.end_ts}, less than a minute after the XID at {E3.event_ts}."),
+    ("The job failed at {E1.end_ts}, less than a minute before the XID at {E3.event_ts}.", "The XID came at {E3.event_ts}, less than a minute before the job failed at {E1.end_ts}."),
+    ("The job ended at {E1.end_ts}, about an hour after it had started at {E1.start_ts}.", "The job ended at {E1.end_ts}, ten minutes after it had started at {E1.start_ts}."),
+    ("It waited far less ({E1.wait_s}) than it ran ({E1.elapsed_s}).", "It waited far longer ({E1.wait_s}) than it ran ({E1.elapsed_s})."),
+    ("GPU {E3.gpu} fell out of the rack.", "GPU {E3.gpu} of {E3.node} fell off the bus."),
+    ("GPU {E10.gpu} of {E10.node} fell off the bus.", "XID {E3.xid} was logged on GPU {E3.gpu} of {E3.node}."),
+    ("XID {E3.xid} is not the only one that was logged.", "XID {E3.xid} is the only one that was logged."),
+    ("The two other ranks were ended by signal {E5:1.exit_signal}.", "The three other ranks were ended by signal {E5:1.exit_signal}."),
+    ("All the other ranks were ended by signal {E5.exit_signal}.", "All the other ranks were ended by signal {E5:1.exit_signal}."),
+    ("Neither rank is behind the other ({E6.behind}).", "No rank is behind the others ({E6.behind})."),
+    ("Rank {E5.rank} died first, at {E5:1.end_ts}.", "Rank {E5.rank} died first, at {E5.end_ts}."),
+    ("The saves are {E7:1.step} steps apart.", "The saves are {E7.step} steps apart."),
+    ("Not a single loss before step {E8.last_good_step} is finite.", "Not a single loss after step {E8.last_good_step} is finite."),
+    ("Not a single loss after step {E8.best_step} is finite.", "Not a single loss after step {E8.last_good_step} is finite."),
+    ("The best loss came at step {E8.best_step}, well after the last step, {E8.last_step}.", "The best loss came at step {E8.best_step}, well before the last step, {E8.last_step}."),
+    ("The node was free again at {E9.ts}.", "The node was free again at {E9:2.ts}."),
+    ("Both nodes were free again at {E9:2.ts}.", "The node was idle again at {E9:2.ts}."),
+    ("None of the three GPUs did any work: {E10.engine_mean} mean engine activity.", "None of the four GPUs did any work: {E10.engine_mean} mean engine activity."),
+    ("No XID was logged on any GPU of the job ({E11.row_count}), but the state is {E1.state}.", "No counter rose on any GPU of the job ({E11.row_count}), but XID {E3.xid} was logged on GPU {E3.gpu}."),
+    ("No counter rose on any GPU of the cluster ({E11.row_count}), but the job ended as {E1.state}.", "No counter rose ({E11.row_count}), but the job ended as {E1.state}."),
+    ("{E12.value} had fewer jobs than {E12:1.value}.", "{E12.value} had more jobs than {E12:1.value}."),
+    ("{E12:1.value} had fewer jobs than {E12.value}, but held more GPU-hours: {E12.gpu_hours_held} against {E12:1.gpu_hours_held}.", "{E12:1.value} had fewer jobs than {E12.value}, but held more GPU-hours: {E12:1.gpu_hours_held} against {E12.gpu_hours_held}."),
+    ("{E12:1.value} is the only user without a failed job.", "{E12:2.value} is the only user without a failed job."),
+    ("The only failed job is {E14.job_id}.", "The only cancelled job is {E14.job_id}, and its own user {E14.cancelled_by} cancelled it."),
+    ("All eight GPUs were the job's for {E1.elapsed_s}.", "All four GPUs were the job's for {E1.elapsed_s}."),
+    ("The job was nowhere near its memory limit: it used {E1.limit_share} of it.", "The job was nowhere near its time limit: it used {E1.limit_share} of it."),
+    ("It was allowed {E1.elapsed_s}, but only {E1.time_limit_s} were needed.", "It ran {E1.elapsed_s}, but {E1.time_limit_s} were allowed."),
+    ("Slurm restarted everything ({E1.restarts}).", "Slurm restarted nothing ({E1.restarts})."),
+    ("The ranks ended all the same, by signal {E5:1.exit_signal}, all of them.", "The job failed all the same, after {E1.elapsed_s}."),
+]  # fmt: skip
+
+
+test_what_the_rows_do_not_bear_out_is_refused, test_what_the_rows_bear_out_passes = pairs(SAID)
