@@ -58,7 +58,7 @@ HARMLESS: dict[str, re.Pattern[str]] = {
         r"(?i)^(?!.*\bwithin (?:what\b|reach\b|(?:the |its )?(?:free|available|remaining|rest\b|capacity|bounds|budget|plan)))"
     ),
     "done": lazy.compile(
-        r"(?i)\bhad done \*|\* (?:planned )?steps (?:of it )?(?:were|had been|are|was) done\b(?! by\b)"
+        r"(?i)\bhad done \*|\* of \*,? (?:were|was|had been|have been) done\b(?! by\b(?! then\b))|\* (?:planned )?steps (?:of it )?(?:were|had been|are|was) done\b(?! by\b)"
     ),
 }
 """Words that claim nothing in these places, and something elsewhere: `nothing but`, `ended itself`, `was done`."""

@@ -47,6 +47,7 @@ _OWN_USER = lazy.compile(rf"(?i)\bcancelled by (?P<c>{HOLE}+), (?:the job['’]s
 _ONLY_EVENT = lazy.compile(
     rf"(?i)^\W*the (?P<w>only) (?:event|entry) (?:(?:in|of) (?:the|its) log|that the log holds)\b[^{HOLE}]{{0,12}}(?={HOLE})"
 )
+_IS_ONLY_EVENT = lazy.compile(rf"(?i){HOLE},? (?:is|was) (?P<w>the only) (?:event|entry) (?:in|of) (?:the|its) log\W*$")
 _ONE_EVENT = lazy.compile(
     r"(?i)^\W*(?:there (?:is|was) )?(?P<w>(?:only|just) one) (?:event|entry) (?:(?:stands|is|was|is logged|was logged) )?in (?:the|its) log\b"
 )
@@ -188,7 +189,8 @@ def _of_disk(clause: Clause, cells: Sequence[CellValue], ledger: Ledger) -> Iter
 def _whole_log(clause: Clause, cells: Sequence[CellValue], ledger: Ledger) -> Iterator[tuple[int, int]]:
     """`the only event in the log is *`, where the answer has that one and no other; `every one of the * steps`, of as many."""
     evidence: Evidence = ledger.get(cells[0].id)
-    if (m := _ONLY_EVENT.match(clause.own) or _ONE_EVENT.match(clause.own)) and {c.id for c in cells} == {evidence.id}:
+    found = (p.search(clause.own) for p in (_ONLY_EVENT, _ONE_EVENT, _IS_ONLY_EVENT))
+    if (m := next((f for f in found if f), None)) and {c.id for c in cells} == {evidence.id}:
         one = (
             len(evidence.rows) == 1 and evidence.value("times", 0) == 1
             if any(c.name == "times" for c in evidence.columns)

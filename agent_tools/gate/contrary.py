@@ -48,7 +48,7 @@ _BEFORE_ALL = lazy.compile(
 _AT_ITS_STEP = lazy.compile(
     r"(?i)^\W*(?:was (?:reached )?|came |stood )?(?:only )?(?:at|in|on) (?:the |its )?(?:very )?(?:(?:first|last|best|final) )?step\W*$"
 )
-_WHICH = lazy.compile(r"^(first|last|best|highest)_(loss|grad_norm)$")
+_WHICH = lazy.compile(r"^(first|last_good|last|best|highest)_(loss|grad_norm)$")
 _HAD_A_LOSS = lazy.compile(r"(?i)^,? (?:the |its )?(?:(?:had|with) a )?loss (?:was|is|of|stood at|came to) $")
 _NOT_FINITE = ("trailing_bad", "nan_losses")
 _FROM_THE_LAST = lazy.compile(

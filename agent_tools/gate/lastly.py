@@ -26,7 +26,7 @@ _LAST = lazy.compile(
 )
 _EARLIER = lazy.compile(rf"(?i)\bthe (?P<n>{SEVERAL}) (?:earlier|previous) attempts(?: together)?\b")
 _ALLOWED = lazy.compile(rf"(?i){HOLE},? (?P<w>(?:that )?(?:it|the job|the run) was (?:allowed|given|granted))\b")
-_WAS_ALLOWED = lazy.compile(rf"(?i)\b(?P<w>(?:was|is) (?:only )?(?:allowed|given|granted)) (?={HOLE})")
+_WAS_ALLOWED = lazy.compile(rf"(?i)\b(?P<w>(?:was|is) (?:only )?(?:allowed|given|granted)) \(?(?={HOLE})")
 _WERE_ALLOWED = lazy.compile(rf"(?i)(?P<c>{HOLE}+) (?:(?:were|was|are|is|had been) )?(?P<w>allowed|granted)\b")
 _ALL_OF = lazy.compile(rf"(?i)\b(?:used|used up|ran for|took) (?P<w>all) of (?:its|the) (?P<c>{HOLE}+)")
 _ALL_NODES = lazy.compile(

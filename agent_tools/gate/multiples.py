@@ -54,10 +54,10 @@ _PARTS = {
     **{f"{_FEW[k - 1]} {word}s": k / n for word, n in _NTHS.items() for k in range(2, n)},
 }
 _PART = lazy.compile(
-    rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(sorted(_PARTS, key=len, reverse=True))})(?= (?:of|the|its|done|through)\b)(?: of (?:(?:the|its|all|their) )*(?:planned )?(?P<noun>[a-z]+))?"
+    rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(sorted(_PARTS, key=len, reverse=True))})(?= (?:of|the|its|done|through)\b)(?: of (?:(?:the|its|their|(?P<all>all)) )*(?:planned )?(?P<noun>[a-z]+(?: [a-z]+)?)(?=[ ,:(]))?"
 )
 _PART_OF = lazy.compile(r"(?i)\s*(?:out )?of (?:the |its |all )?")
-_TOTAL = lazy.compile(r"(?:^|_)(?:limit|total)(?:_|$)")
+_TOTAL = lazy.compile(r"(?:^|_)(?:limit|total|watched)(?:_|$)")
 _SMALL = 0.25
 _COUNTS = {"twice": 2, "thrice": 3, "three times": 3, "four times": 4, "five times": 5, "six times": 6}
 _COUNT = lazy.compile(
@@ -131,7 +131,7 @@ def _parts(own: str, clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]
     pairs = [
         (a.cells[0], b.cells[0])
         for a, b in pairwise(clause.groups)
-        if _PART_OF.fullmatch(own[a.end : b.start]) and _is_part(a, b, m["noun"] or "", ledger)
+        if _PART_OF.fullmatch(own[a.end : b.start]) and _is_part(a, b, m, clause, ledger)
     ]
     value: float | None = None
     if len(shares) == 1 and isinstance(size(shares[0].value), float):
@@ -142,7 +142,7 @@ def _parts(own: str, clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]
         yield m.start(), m.end("word")
 
 
-def _is_part(part: Group, of: Group, noun: str, ledger: Ledger) -> bool:
+def _is_part(part: Group, of: Group, said: re.Match[str], clause: Clause, ledger: Ledger) -> bool:
     """Whether a count is told as a part of what is said: of its own row, or of all that an answer of one row counts."""
     a, b = part.cells[0], of.cells[0]
     x, y = size(a.value), size(b.value)
@@ -150,7 +150,11 @@ def _is_part(part: Group, of: Group, noun: str, ledger: Ledger) -> bool:
         return False
     row = (a.id, a.row) == (b.id, b.row) and a.column != b.column
     every = a.column == b.column and len(ledger.get(b.id).rows) == 1 and whole(ledger.get(b.id), ledger)
-    return (row or every) and (not noun or stem(noun) in stems(f"{b.column.replace('_', ' ')} {b.doc}"))
+    if any(c.id == a.id and c.row != a.row for g in clause.groups for c in g.cells):
+        return False  # of another one that is named beside it
+    nouns = (said["noun"] or "").split()
+    named = not nouns or any(stem(n) in stems(f"{b.column.replace('_', ' ')} {b.doc}") for n in nouns)
+    return named and (row or (every and said["all"] is not None))
 
 
 def _counted(own: str, clause: Clause) -> Iterator[tuple[int, int]]:

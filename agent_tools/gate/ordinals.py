@@ -45,6 +45,7 @@ _NOT_ROWS = lazy.compile(
     r"(?i)\s+(?!attempts?\b|runs?\b|try\b|start\b|exceptions?\b|errors?\b|xids?\b|events?\b|checkpoints?\b|saves?\b|failure\b|ones?\b)(?:[a-z]+ )?(?:[a-z]+s|rank|node|gpu|step|epoch|line|report|loss|minute|second|hour)\b(?<!as)(?<!was)(?<!is)(?<!has)"
 )
 """What an ordinal may be of that is no row here: `the second node`, `the first five steps`."""
+_RERUN = lazy.compile(r"(?i)\bthe re-?run\b")
 _REPORT = lazy.compile(r"(?i) reports?\b")
 _TWO_REPORTS = lazy.compile(r"(?i)\b(?:between|in|over|at|from) the (?P<w>(?P<n>first|last) two) reports\b")
 _DURING = lazy.compile(r"(?i)\b(?:at|in|on|with|during|by) (?:its|the|his|her|their) $")
@@ -182,5 +183,7 @@ def _attempt(cell: CellValue, row: int, ledger: Ledger) -> object:
 
 def anew(own: str) -> Iterator[int]:
     """Where in a clause another one of several begins to be spoken of: at each ordinal but the first."""
-    for m in list(_ORDINAL.finditer(own))[1:]:
+    said = list(_ORDINAL.finditer(own))
+    again = bool(said) and _RERUN.search(own[: said[0].start()]) is not None  # "the rerun ... after the first attempt"
+    for m in said if again else said[1:]:
         yield m.start("n")

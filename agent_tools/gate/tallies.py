@@ -49,7 +49,7 @@ _ONLY_WITHOUT = lazy.compile(
     rf"(?i)^(?:users? |nodes? |partition )?(?P<a>{HOLE}+) (?:is|was) (?P<w>the only (?:one|user|node|partition|(?:job )?name|day) (?:without (?:a |any )?(?P<f>failed|cancelled|failure)s?(?: jobs?)?|that had no (?P<g>failed jobs|failures)))\W*$"
 )
 _ONLY_SO = lazy.compile(
-    rf"(?i)^\W*the (?P<w>only) (?P<state>cancelled|canceled|failed|completed|preempted|pending|running) job (?:is|was) (?:job )?(?P<a>{HOLE}+)(?P<rest>.*)$"
+    rf"(?i)^\W*the (?P<w>only) (?:job that (?:was |is |has )?(?:been )?)?(?P<state>cancelled|canceled|failed|completed|preempted|pending|running)(?: job)? (?:is|was) (?:job )?(?P<a>{HOLE}+)(?P<rest>.*)$"
 )
 _OWN_USER = lazy.compile(
     rf"(?i)\b(?:and |whom )?(?:it was )?its (?P<w>own) (?:user|owner),? (?P<b>{HOLE}+),? (?:who )?(?:cancelled|canceled) it\b"

@@ -49,7 +49,7 @@ def held() -> Ledger:
     ask("loss_shape", "best_loss best_step last_loss last_step start_loss end_loss", (1.9, 120, 2.4, 240, 6.1, 2.5))
     ask("fleet_tally", "value failed gpu_hours_held", ("ada", 7, 30.0), ("bo", 2, 91.0), ("cy", 4, 12.0))
     ask("quiet_end", "elapsed_min steps", (41.0, 0))
-    ask("loss_shape", "last_loss last_good_step last_step trailing_bad", (2.2, 190, 240, 5))
+    ask("loss_shape", "last_loss last_good_loss last_good_step last_step trailing_bad", (2.2, 2.2, 190, 240, 5))
     ask("gpu_summary", "peak_gib last_gib", (61.0, 0.7))
     ask(
         "nodes_free",
@@ -78,6 +78,7 @@ TURNED = [
     ("The last loss was {E6.last_loss}, at step {E6.best_step}.", "The last loss was {E6.last_loss}, at step {E6.last_step}."),
     ("The loss was {E9.last_loss} at step {E9.last_step}.", "The loss was {E9.last_loss} at step {E9.last_good_step}."),
     ("At step {E9.last_step} the loss was {E9.last_loss}.", "At step {E6.last_step} the loss was {E6.last_loss}."),
+    ("At step {E9.last_step} the loss stood at {E9.last_good_loss}.", "At step {E9.last_good_step} the loss stood at {E9.last_good_loss}."),
     ("Memory rose from {E10.last_gib} to a peak of {E10.peak_gib}.", "Memory fell from a peak of {E10.peak_gib} to {E10.last_gib}."),
     ("The loss rose from {E6.end_loss} to {E6.start_loss}.", "The loss fell from {E6.start_loss} to {E6.end_loss}."),
     ("{E11.all_free} of {E11.all_gpus} GPUs are free, all of them on {E11:2.node}.", "{E11.all_free} of {E11.all_gpus} GPUs are free, all of them on {E11.node} and {E11:1.node}."),
