@@ -33,7 +33,7 @@ HARMLESS: dict[str, re.Pattern[str]] = {
     "became": lazy.compile(r"(?i)\bbecame \*"),
     "still": lazy.compile(r"(?i)^(?!.*\b(?:stands?|stood|standing|held|holds?|lay|lies|sat|kept|keeps?) still\b)"),
     "one": lazy.compile(
-        r"(?i)\band the one (?:of|at|in|with|from|on) \*|\b(?:first|second|third|last|latest|earliest|highest|lowest|longest|shortest|best|worst|hottest|busiest|latter|former|this|that|which) one\b|\b(?:is|was) the one (?:of|at|in|with|from|on|to) "
+        r"(?i)\band the one (?:of|at|in|with|from|on) \*|\b(?:first|second|third|last|latest|earliest|highest|lowest|longest|shortest|best|worst|hottest|busiest|latter|former|this|that|which) one\b|\b(?:is|was) the one (?:of|at|in|with|from|on|to) |\b(?:is|was|as) the one that (?:the launcher names|failed first)\b"
     ),
     "far": lazy.compile(r"(?i)\bso far\b(?! (?:above|below|off|apart|behind|from|away|ahead)\b)"),
     "yet": lazy.compile(

@@ -27,10 +27,11 @@ from agent_tools.gate.denials import affirmed, denies, is_absent, is_said, negat
 from agent_tools.gate.edges import beside_edge, of_other_end, of_part, outside_of_run
 from agent_tools.gate.extremes import extremes
 from agent_tools.gate.fates import spared
-from agent_tools.gate.findings import affirmed_of, bare, contradicts, none_of, of_named
+from agent_tools.gate.findings import affirmed_of, bare, contradicts, none_of, of_named, own_words, twins
 from agent_tools.gate.fleetnone import asked_of_fleet
 from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
 from agent_tools.gate.kills import crashed, unkilled
+from agent_tools.gate.kinds import measure
 from agent_tools.gate.machines import memory_of_another, ownerless, rows_of, undated, unlinked
 from agent_tools.gate.makers import BY_THING, BY_WHOM
 from agent_tools.gate.moments import unsaid
@@ -60,7 +61,6 @@ from agent_tools.gate.words import parts, said_of, spoken_of, stems, telling, wi
 from agent_tools.references import BadReference, cited, resolve
 from store import lazy
 from store.catalog import catalog
-from store.rows import columns, tables
 
 _ALL_STEPS = lazy.compile(r"(?i)\ball (?:of )?(?:(?:the|its) )?\[\[([^\]]*total_steps)\]\] (?:planned )?steps\b")
 _THE_ONLY = lazy.compile(r"(?i)\bthe only (rank|node|host)\b")
@@ -110,6 +110,7 @@ class Backing:
             ledger,
         )
         self._none = none_of(assessments)
+        self._own_words = own_words(assessments, ledger)
         out = [(a.counterfactual, affirmed(title(a.code))) for a in assessments if a.status == "ruled_out"]
         told = [(t, "") for a in assessments if a.status in ("confirmed", "suspected") for t in assessment_facts(a)]
         self._denied = [(set(cited([t])), stems(" ".join(bare([name, refused(t)])))) for t, name in (*out, *told)]
@@ -144,7 +145,9 @@ class Backing:
             "the moment of [[{}]], which is of another one or of the whole,": beside_edge(text, self.ledger),
             "the figure of [[{}]], which is of some of the steps only,": of_part(whole, self.ledger),
             "the time of [[{}]], which is up to the job's own end,": of_other_end(text, self.ledger),
-            "the moment of [[{}]] beside the run's start or end": outside_of_run(text, self.ledger),
+            "the moment of [[{}]] beside the run's start or end": outside_of_run(
+                text, self.ledger, self._own_words(refs)
+            ),
             "the state of [[{}]] as one that lasts (it is over)": over(text, self.ledger),
         }
         found |= {said.format(ref): None for said, ref in checks.items() if ref}
@@ -240,21 +243,22 @@ class Backing:
         said: list[str] = []
         for cell in self._cells(refs):
             evidence = self.ledger.get(cell.id)
-            said += [evidence.tool, evidence.query, UNITS.get(unit_of(cell), "")]
+            said += [evidence.tool, ALSO_SAID.get(evidence.query, evidence.query), UNITS.get(unit_of(cell), "")]
             if counted or cell.value or cell.column.startswith("exit_"):
                 said += [cell.column, telling(cell.doc, text=isinstance(cell.value, str))]
                 parts_of = (cell.column, *cell.column.lower().split("_"))
                 said += [COLUMN_WORDS[p] for p in dict.fromkeys(parts_of) if p in COLUMN_WORDS]
-            said += _measure(evidence)
+            said += measure(evidence)
             said += self._row(evidence, cell.row, cell.column)
         known = set(stems(" ".join(said)))
         if "finit" in known:
             known |= {"nan", "inf", "infinit"}
+        refs = {*refs, *twins(refs, self.ledger)}
         for backed, words, named in self._found:
-            if backed & set(refs) and self._of_no_other(backed, refs) and of_named(named, self._cells(refs)):
+            if backed & refs and self._of_no_other(backed, refs) and of_named(named, self._cells(refs)):
                 known |= words
         for backed, words in self._said:
-            if backed and backed <= set(refs):
+            if backed and backed <= refs:
                 known |= words
         return frozenset(known)
 
@@ -347,7 +351,7 @@ class Backing:
                 found = True
                 said += ["training progress reports report reported", cell.doc]
         for backed, words in self._denied:
-            if backed and backed <= set(refs):
+            if backed and backed <= {*refs, *twins(refs, self.ledger)}:
                 found = True
                 denied |= words
         return frozenset(denied | stems(" ".join(said))) if found else None
@@ -383,14 +387,6 @@ class Backing:
         others = {c: v for c, v in by.items() if c not in SUBJECTS}
         several = list((named or ({} if of in _OTHERS_OWN else others or by)).values())
         return any((len({str(v) for v in values}) == 1) == equal for values in several)
-
-
-def _measure(evidence: Evidence) -> list[str]:
-    """The measure that a question of the catalog was asked for by its name, and what that is; a free query says nothing."""
-    asked, info = evidence.params.get("metric"), catalog().get(evidence.query)
-    if not isinstance(asked, str) or info is None:
-        return []
-    return [asked, *(c.doc for t in info.tables for c in columns(tables()[t]) if c.name == asked)]
 
 
 def _own(text: str) -> list[tuple[str, bool]]:

@@ -17,6 +17,7 @@ from itertools import pairwise
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import SUBJECTS, Clause, clauses, held, job_of, size
+from agent_tools.gate.machines import of_machine
 from agent_tools.gate.order import is_time
 from agent_tools.gate.tries import states_of
 from agent_tools.gate.vocabulary import means
@@ -61,6 +62,12 @@ _IS_OVER = lazy.compile(
 )
 _NOT_YET = lazy.compile(r"(?i)\b(?:not|never|no|none|nothing|before|until|unless|if|whether|once|when)\b|n['’]t\b")
 _GOES_ON = frozenset({"RUNNING", "PENDING", "SUSPENDED"})
+_BEFORE_LIFE = lazy.compile(
+    r"(?i)\b(?:crashed|failed|ended|died|finished|completed|stopped|hung|ran|trained|(?:was|were) (?:killed|cancelled)) (?:even )?before (?:(?:it|the job|the run) (?:was|had been) submitted|(?:its|the) submission)\b"
+)
+_MACHINE_DID = lazy.compile(
+    rf"(?i)\b(?:node|host|machine)(?: {HOLE}+)? (?:had |has |then )*(?:crashed|hung|died|froze)\b"
+)
 _ALL_THERE = lazy.compile(
     rf"(?i)\b(?P<w>all|both|each|every one)(?: of (?:them|these|those|which))?(?: (?:are|were|is|was|sit|lie))? (?:on|in|at) (?:(?:the )?(?:nodes?|hosts?) )?(?P<c>{HOLE}+)"
 )
@@ -78,6 +85,7 @@ def contrary(text: str, ledger: Ledger) -> str:
             or _from_the_last(clause)
             or _is_over(clause, ledger)
             or _all_there(clause, ledger)
+            or _not_its_doing(clause, ledger)
         ):
             return why
     return _since_then(text) or _first(text, ledger)
@@ -212,6 +220,19 @@ def _is_over(clause: Clause, ledger: Ledger) -> str:
         if len(states) == 1 and set(states.values()) <= _GOES_ON and held(ledger, cell, "same_job") is not False:
             return f"{m[0].strip()!r}: by accounting the job of [[{cell.ref}]] is {states[1]}: say how far it has come"
     return ""
+
+
+def _not_its_doing(clause: Clause, ledger: Ledger) -> str:
+    """An end that came before there was a job, and a crash of a node beside nothing that befell a machine."""
+    if m := _BEFORE_LIFE.search(clause.own):
+        return f"{m[0]!r}: a job that was not submitted does nothing: cite when it was"
+    m = _MACHINE_DID.search(clause.own)
+    cells = [c for g in clause.groups for c in g.cells]
+    if m is None or _DENIED.search(clause.own[: m.end()]) or any(of_machine(ledger.get(c.id), c.row) for c in cells):
+        return ""
+    return (
+        f"{m[0].strip()!r}: no cell beside it is of what befell a node: cite one that is, or say what the program did"
+    )
 
 
 def _all_there(clause: Clause, ledger: Ledger) -> str:

@@ -73,13 +73,16 @@ _OF_RUN = lazy.compile(
 )
 
 
-def outside_of_run(text: str, ledger: Ledger) -> str:
+def outside_of_run(text: str, ledger: Ledger, found: str = "") -> str:
     """The reference to what a sentence puts before or after the run's start or end, and the run's times do not; "" for none.
 
-    Held against accounting's times where it knows them; where it does not, nothing tells.
+    Held against accounting's times where it knows them; where it does not, nothing tells. `found` is what findings that rest on
+    the cited cells say: in their own words they may be repeated.
     """
     for clause in clauses(text, ledger):
         for said in _OF_RUN.finditer(clause.own):
+            if said[0].lower() in found:
+                continue
             lived = [g.cells[0] for g in clause.groups if g.column == "lived_s" and g.end <= said.start() <= g.end + 1]
             own = [c for g in clause.groups if g.column in ("pid", "rank") for c in g.cells]
             if lived and own and all((c.id, c.row) == (lived[0].id, lived[0].row) for c in own):

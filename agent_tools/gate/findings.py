@@ -7,7 +7,7 @@ GPU [[E8.gpu]] ran out of memory.        another one, of which the finding only 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from agent_tools.evidence import CellValue, Ledger
@@ -22,6 +22,8 @@ from store import lazy
 _MARK = lazy.compile(r"\[\[[^\]]*\]\]")
 _OPEN = lazy.compile(r"(?i)[^.;:]*\bor\b[^.;:]*")
 """Of two ways a finding leaves open which one it was."""
+_FAILS = ("F1", "F3")
+"""Families of Slurm's doings that end a job badly: one that was cancelled or sent back did not fail."""
 _WHOM = ("gpu", "rank")
 Whom = Mapping[str, frozenset[str]]
 """Those that a finding names, by column; of a column that is not in it, it names none."""
@@ -35,7 +37,7 @@ def bare(texts: Iterable[str]) -> list[str]:
 def affirmed_of(a: Assessment, ledger: Ledger) -> Iterator[tuple[set[str], frozenset[str], Whom]]:
     """What each sentence of a finding says of its own cells, but for what it denies or leaves open; and its name, of all of them that
     are of whom its headline names."""
-    failed = FAILED if a.code[0] in "ABCF" else ""
+    failed = FAILED if a.code[0] in "ABC" or a.code in _FAILS else ""
     name = " ".join([affirmed(title(a.code)), a.mode or "", a.attribution, failed])
     whom: dict[str, frozenset[str]] = {}
     for ref in cited([a.headline]):
@@ -52,6 +54,38 @@ def affirmed_of(a: Assessment, ledger: Ledger) -> Iterator[tuple[set[str], froze
 def of_named(whom: Whom, cells: Iterable[CellValue]) -> bool:
     """Whether each rank or GPU that is cited is one of those that a finding names, of the columns in which it names any."""
     return all(str(c.value) in whom[c.column] for c in cells if c.column in whom)
+
+
+def twins(refs: Iterable[str], ledger: Ledger) -> Iterator[str]:
+    """The cells on which a finding rests instead of those that are cited: of the overview of a job, what its last attempt's row has too."""
+    for ref in refs:
+        with suppress(BadReference):
+            cell = resolve(ref, ledger)
+            own = ledger.get(cell.id)
+            if own.query != "job_attempts" or cell.row != len(own.rows) - 1:
+                continue
+            for other in ledger.all():
+                same = other.query == "job_overview" and other.params.get("job_id") == own.params.get("job_id")
+                has = same and len(other.rows) == 1 and cell.column in {c.name for c in other.columns}
+                if has and other.value(cell.column, 0) == cell.value:
+                    yield f"{other.id}.{cell.column}"
+
+
+def own_words(assessments: Iterable[Assessment], ledger: Ledger) -> Callable[[Iterable[str]], str]:
+    """What says of cells in their own words what the confirmed findings that rest on them say."""
+    told = [
+        (set(cited([t])), affirmed(t).lower())
+        for a in assessments
+        if a.status == "confirmed"
+        for t in assessment_facts(a)
+    ]
+
+    def said(refs: Iterable[str]) -> str:
+        own = [*refs]
+        own += twins(own, ledger)
+        return " ".join(t for backed, t in told if backed & {*own})
+
+    return said
 
 
 _NONE = lazy.compile(r"(?i)\b(?P<verb>[a-z]{3,20}) no (?P<noun>[a-z]{3,20})\b")

@@ -11,7 +11,9 @@ import re
 from agent_tools.evidence import Evidence
 from agent_tools.gate.words import stem, stems
 from store import lazy
+from store.catalog import catalog
 from store.result import Cell
+from store.rows import columns, tables
 
 _GOES_ON = lazy.compile(r"\bbeing [a-z]+ed\b")
 """`Six checkpoints were being saved`: of what only began."""
@@ -58,3 +60,11 @@ def finished(name: str, said: str) -> bool:
 
 def _root(noun: str) -> str:
     return noun[:-3] if noun.endswith("ion") and len(noun) > 6 else noun
+
+
+def measure(evidence: Evidence) -> list[str]:
+    """The measure that a question of the catalog was asked for by its name, and what that is; a free query says nothing."""
+    asked, info = evidence.params.get("metric"), catalog().get(evidence.query)
+    if not isinstance(asked, str) or info is None:
+        return []
+    return [asked, *(c.doc for t in info.tables for c in columns(tables()[t]) if c.name == asked)]

@@ -19,7 +19,7 @@ _ALSO: dict[str, str] = {
     "start": "begin began begun start started starts restarted resumed rerun launched from since ran",
     "begin": "begin began begun start started starts launched from since went was",
     "since": "from since went was",
-    "first": "from since start started began",
+    "first": "from since start started began begun",
     "end": "end ended ends finish finished stop stopped over died gone exit exited fail failed fails complete completed crash crashed killed"
     " cancelled terminated to until ran back",
     "event": "back",

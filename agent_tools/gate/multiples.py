@@ -56,6 +56,9 @@ _PARTS = {
 _PART = lazy.compile(
     rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(sorted(_PARTS, key=len, reverse=True))})(?= (?:of|the|its|done|through)\b)(?: of (?:(?:the|its|their|(?P<all>all)) )*(?:planned )?(?P<noun>[a-z]+(?: [a-z]+)?)(?=[ ,:(]))?"
 )
+_CUT_TO = lazy.compile(
+    rf"(?i)\b(?P<w>(?:cut|reduced|lowered|down|fell|fallen|dropped|shrank) to (?:{_HEDGE})?(?P<word>{'|'.join(sorted(_PARTS, key=len, reverse=True))})),? from (?P<a>{HOLE}+) to (?P<b>{HOLE}+)"
+)
 _PART_OF = lazy.compile(r"(?i)\s*(?:out )?of (?:the |its |all )?")
 _TOTAL = lazy.compile(r"(?:^|_)(?:limit|total|watched)(?:_|$)")
 _SMALL = 0.25
@@ -73,6 +76,7 @@ def reckoned(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
         *_of_the(own, clause),
         *_changes(own, clause),
         *_parts(own, clause, ledger),
+        *_cut_to(own, clause),
         *_counted(own, clause),
     ]
 
@@ -140,6 +144,20 @@ def _parts(own: str, clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]
         value = float(str(pairs[0][0].value)) / float(str(pairs[0][1].value))
     if value is not None and _near(value, _PARTS[m["word"].lower()], m["hedge"], part=True):
         yield m.start(), m.end("word")
+
+
+def _cut_to(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
+    """`cut to half, from * to *`: of one row and unit, the second is such a part of the first."""
+    for m in _CUT_TO.finditer(own):
+        a, b = (next((g.cells[0] for g in clause.groups if g.start == m.start(n)), None) for n in "ab")
+        if (
+            a
+            and b
+            and (a.id, a.row, unit_of(a)) == (b.id, b.row, unit_of(b))
+            and unit_of(a)
+            and _bears(m, _PARTS, b, a)
+        ):
+            yield m.span("w")
 
 
 def _is_part(part: Group, of: Group, said: re.Match[str], clause: Clause, ledger: Ledger) -> bool:

@@ -25,6 +25,9 @@ _STILL_NONE = lazy.compile(
     rf"(?i)^\W*(?P<w>no node is (?:still )?(?:down|drained|in trouble|out of service)(?: any ?more| any longer| now)?)\W*\(?{HOLE}+\W*$"
 )
 _NEVER_BEGUN = lazy.compile(r"(?i)\b(?:it|the job) (?P<w>never (?:even )?(?:started|ran|began))(?=\W*$|[,;.])")
+_NO_NODE_YET = lazy.compile(
+    r"(?i)^\W*(?P<w>no nodes? (?:has|have) been (?:allocated|given)(?: to (?:it|the job))?(?: yet| so far)?)\b|\bhas (?:so far )?been (?P<v>given none)\b"
+)
 _GAVE_UP = lazy.compile(
     r"(?i)\b(?:rank|ranks|worker|workers|job|run|program|it|they) (?:[a-z]+ )?(?P<w>gave up (?:connecting|waiting|(?:trying|waiting) to connect))\b"
 )
@@ -48,6 +51,8 @@ def none_told(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     waits = {held(ledger, c, "state") for c in cells} == {"PENDING"}
     if waits and all(not held(ledger, c, "start_ts") and not held(ledger, c, "elapsed_s") for c in cells):
         yield from (m.span("w") for m in _NEVER_BEGUN.finditer(clause.own))
+        if all(held(ledger, c, "node_list") is None for c in cells):
+            yield from (m.span("w" if m["w"] else "v") for m in _NO_NODE_YET.finditer(clause.own))
     if any(isinstance(v := held(ledger, c, t), str) and _NO_CONNECTION.search(v) for c in cells for t in _TEXTS):
         yield from () if _NOT.search(clause.own) else (m.span("w") for m in _GAVE_UP.finditer(clause.own))
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent_tools.evidence import Ledger
-from agent_tools.gate.clauses import SUBJECTS, Clause, held
+from agent_tools.gate.clauses import SUBJECTS, Clause, held, size
 from agent_tools.gate.grounds import NUMBER_WORDS, SEVERAL
 from agent_tools.gate.lastly import lastly
 from agent_tools.gate.order import is_time
@@ -40,12 +40,17 @@ _NONE_AFTER = lazy.compile(
 _IDLE_AGAIN = lazy.compile(
     rf"(?i)^\W*the (?:node|host) (?:{HOLE}+ )?(?:was|is|has been) (?:free|idle) (?P<w>again) (?:at|since|from) (?P<t>{HOLE}+)"
 )
+_NO_COLLECTIVE = lazy.compile(
+    rf"(?i)^\W*(?P<w>no) collectives? (?:has |have |had |was |were )?(?:been )?completed (?:since|after) (?P<t>{HOLE}+)"
+)
+_AT_WORK = lazy.compile(r"(?i)\b(?:was|were|is|are|been) (?P<w>at work)\b")
+_ACTIVITY = lazy.compile(r"^(?:engine|sm)_(?:mean|median|max|late)$")
 _ALL_THE_SAME = lazy.compile(
     r"(?i)\b(?:completed|finished|succeeded|failed|went on|ran on) (?P<w>all the same)(?=\W*$|[,;.])"
 )
 _UNSURE = lazy.compile(r"(?i)\b(?:not|never|no|none|neither|nor|but|except|almost|nearly|if|or|may|might)\b|n['’]t\b")
 _EVENTS = {"gpu_events": "xid", "exceptions": "name"}
-_FIRST_WORDS, _TWO = 2, 2
+_FIRST_WORDS, _TWO, _SOME = 2, 2, 0.05
 
 
 def plainly(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
@@ -56,12 +61,28 @@ def plainly(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     yield from (m.span("w") for m in _ALL_THE_SAME.finditer(clause.own))
     yield from _not_behind(clause, ledger)
     yield from _none_after(clause, ledger)
+    yield from _no_collective(clause, ledger)
     if _UNSURE.search(clause.own):
         return
     yield from _as_told(clause, ledger)
     yield from _only_logged(clause, ledger)
     yield from _other_ranks(clause, ledger)
     yield from _idle_again(clause, ledger)
+    busy = [c for g in clause.groups for c in g.cells if c.column not in SUBJECTS]
+    if busy and all(_ACTIVITY.match(c.column) and isinstance(v := size(c.value), float) and v > _SOME for c in busy):
+        yield from (m.span("w") for m in _AT_WORK.finditer(clause.own))
+
+
+def _no_collective(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`no collective completed after *`: of every rank that is known, the last time that one did is no later."""
+    m = _NO_COLLECTIVE.match(clause.own)
+    cell = next((g.cells[0] for g in clause.groups if m and g.start == m.start("t")), None)
+    if m is None or cell is None or cell.column != "completed_ts" or cell.bound:
+        return
+    evidence = ledger.get(cell.id)
+    times = [evidence.value("completed_ts", r) for r in range(len(evidence.rows))]
+    if whole(evidence, ledger) and all(t is not None and str(t) <= str(cell.value) for t in times):
+        yield m.span("w")
 
 
 def _none_after(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:

@@ -59,6 +59,7 @@ ALSO_SAID: dict[str, str] = {
     "kernel-oom": "killer",
     "no_space": "disk full",
     "IDLE": "free",
+    "cgroup_peaks": "cgroup peaks memory",
     "SIGTERM": "terminated",
     "SIGSEGV": "segmentation fault segfault",
 }
@@ -119,6 +120,7 @@ COLUMN_WORDS: dict[str, str] = {
     "end_message": "program",
     "save_text": "program",
     "done_text": "program",
+    "cold": "idle",
     "idle": "idle sat stayed unused",
     "sm": "busy active",
     "engine": "busy active",

@@ -79,6 +79,8 @@ TURNED = [
     ("The loss was {E9.last_loss} at step {E9.last_step}.", "The loss was {E9.last_loss} at step {E9.last_good_step}."),
     ("At step {E9.last_step} the loss was {E9.last_loss}.", "At step {E6.last_step} the loss was {E6.last_loss}."),
     ("At step {E9.last_step} the loss stood at {E9.last_good_loss}.", "At step {E9.last_good_step} the loss stood at {E9.last_good_loss}."),
+    ("The job failed before it was submitted, after {E8.elapsed_min} min.", "The job failed after {E8.elapsed_min} min."),
+    ("The node crashed after {E8.elapsed_min} min.", "The program crashed after {E8.elapsed_min} min."),
     ("Memory rose from {E10.last_gib} to a peak of {E10.peak_gib}.", "Memory fell from a peak of {E10.peak_gib} to {E10.last_gib}."),
     ("The loss rose from {E6.end_loss} to {E6.start_loss}.", "The loss fell from {E6.start_loss} to {E6.end_loss}."),
     ("{E11.all_free} of {E11.all_gpus} GPUs are free, all of them on {E11:2.node}.", "{E11.all_free} of {E11.all_gpus} GPUs are free, all of them on {E11.node} and {E11:1.node}."),

@@ -7,6 +7,10 @@ from dataclasses import replace
 import pytest
 
 from agent_tools.evidence import FOUND, Ledger
+from agent_tools.families.base import Assessment
+from agent_tools.gate.answer_gate import check_answer
+from agent_tools.questions.answer import Answer
+from agent_tools.verdict import Claim
 from store.result import Cell
 from tests.agent_tools.gate.gatekit import pairs, result
 
@@ -15,9 +19,17 @@ UNITS = {
     **dict.fromkeys(("limit_share", "engine_mean"), "ratio"),
     **dict.fromkeys(("peak_gib", "total_gib", "last_gib"), "GiB"),
     "gpu_hours_held": "h",
+    "sm_mean": "ratio",
+    **dict.fromkeys(("sm_clock_free_mhz", "sm_clock_throttled_mhz"), "MHz"),
 }
 DOCS = {
     "elapsed_s": "time running",
+    "sm_mean": "mean SM activity",
+    "sm_clock_free_mhz": "mean SM clock in the other busy samples",
+    "sm_clock_throttled_mhz": "mean SM clock in those samples",
+    "completed_ts": "last sample in which it completed a collective",
+    "last_ts": "last sample",
+    "gpus": "allocated GPUs",
     "wait_s": "from submission to start",
     "time_limit_s": "wall-clock limit",
     "limit_share": "time running over the limit",
@@ -42,7 +54,7 @@ T = "2026-06-02T10:{}Z".format
 @pytest.fixture(scope="module")
 def held() -> Ledger:
     """E1 a job of one attempt, E2 its steps, E3 an XID, E4 its card, E5 processes, E6 how far ranks are, E7 saves, E8 its loss, E9 its moments,
-    E10 four GPUs, E11 no counter that rose, E12 a tally of users, E13 all jobs, E14 the cancelled ones, E15 states, E16 two attempts."""
+    E10 four GPUs (E16 the clocks of one, E17 a job that waits, E18 collectives), E11 no counter that rose, E12 a tally of users, E13 all jobs, E14 the cancelled ones, E15 states."""
     book = Ledger()
 
     def ask(name: str, columns: str, *rows: tuple[Cell, ...], **params: Cell) -> None:
@@ -86,6 +98,14 @@ def held() -> Ledger:
     ask("fleet_tally", "value jobs failed", ("batch", 16, 8), by="partition")
     ask("find_jobs", "job_id state user cancelled_by", ("77", "CANCELLED", "ada", "ada"), state="CANCELLED")
     ask("find_jobs_summary", "state jobs", ("FAILED", 8), ("COMPLETED", 8), by="state")
+    ask("gpu_summary", "node gpu sm_clock_free_mhz sm_clock_throttled_mhz sm_mean", ("rk-1", 3, 1400.0, 705.0, 0.6))
+    ask(
+        "job_attempts",
+        "attempt state gpus elapsed_s start_ts node_list",
+        (1, "PENDING", 4, 0.0, None, None),
+        job_id="90",
+    )
+    ask("nccl_progress", "rank completed_ts last_ts", *((r, T("04:00"), T("10:00")) for r in range(4)))
     book.show_all()
     return book
 
@@ -108,6 +128,13 @@ SAID = [
     ("The job ran for more than an hour, {E1.elapsed_s}.", "The job ran for ten minutes, {E1.elapsed_s}."),
     ("Two minutes after the XID at {E3.event_ts} the job ended at {E1.end_ts}.", "Less than a minute after the XID at {E3.event_ts} the job ended at {E1.end_ts}."),
     ("The only job that failed is {E14.job_id}.", "The only job that was cancelled is {E14.job_id}."),
+    ("The clock of GPU {E16.gpu} was cut to a third, from {E16.sm_clock_free_mhz} to {E16.sm_clock_throttled_mhz}.", "The clock of GPU {E16.gpu} was cut to about half, from {E16.sm_clock_free_mhz} to {E16.sm_clock_throttled_mhz}."),
+    ("The clock of GPU {E16.gpu} was cut to half, from {E16.sm_clock_throttled_mhz} to {E16.sm_clock_free_mhz}.", "GPU {E16.gpu} was at work: its mean SM activity was {E16.sm_mean}."),
+    ("GPU {E10.gpu} was at work: its mean engine activity was {E10.engine_mean}.", "GPU {E16.gpu} was at work: its mean SM activity was {E16.sm_mean}."),
+    ("No node has been allocated to any job yet: it is {E17.state}.", "No node has been allocated to it yet: it is {E17.state}."),
+    ("No node has been allocated to it yet: it is {E1.state}.", "It asks for {E17.gpus} GPUs and has been given none so far."),
+    ("No collective completed after {E18.last_ts}.", "No collective completed after {E18.completed_ts}."),
+    ("No rank completed after {E18.completed_ts}.", "No collective has been completed since {E18.completed_ts}."),
     ("It waited far less ({E1.wait_s}) than it ran ({E1.elapsed_s}).", "It waited far longer ({E1.wait_s}) than it ran ({E1.elapsed_s})."),
     ("GPU {E3.gpu} fell out of the rack.", "GPU {E3.gpu} of {E3.node} fell off the bus."),
     ("GPU {E10.gpu} of {E10.node} fell off the bus.", "XID {E3.xid} was logged on GPU {E3.gpu} of {E3.node}."),
@@ -135,6 +162,32 @@ SAID = [
     ("Slurm restarted everything ({E1.restarts}).", "Slurm restarted nothing ({E1.restarts})."),
     ("The ranks ended all the same, by signal {E5:1.exit_signal}, all of them.", "The job failed all the same, after {E1.elapsed_s}."),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "text", "so"), [
+    ("A1", "The job crashed before training began, after [[{}.elapsed_s]].", True),
+    ("A1", "The job crashed before it was submitted, after [[{}.elapsed_s]].", False),
+    ("A1", "The job hung before training began, after [[{}.elapsed_s]].", False),
+    ("F4", "The job was cancelled by [[{}.cancelled_by]] as it had failed.", False),
+    ("F4", "The job was cancelled by [[{}.cancelled_by]].", True),
+])  # fmt: skip
+@pytest.mark.parametrize("at", ["E1", "E2"])
+def test_a_finding_on_the_overview_speaks_of_the_last_attempts_row_too(code: str, text: str, so: bool, at: str) -> None:
+    """Its own words may be repeated, whichever of the two answers is cited; that a cancelled job failed is not among them."""
+    book = Ledger()
+    own: tuple[Cell, ...] = (1, "FAILED" if code == "A1" else "CANCELLED", 57.0, "root")
+    for name in ("job_overview", "job_attempts"):
+        made = result(name, {"attempt": "", "state": "", "elapsed_s": "s", "cancelled_by": ""}, [own], docs=DOCS)
+        book.record(replace(made, params={"job_id": "4812"}), name, {})
+    book.show_all()
+    said = {
+        "A1": "The job crashed before training began, after [[E1.elapsed_s]].",
+        "F4": "The job was cancelled by [[E1.cancelled_by]].",
+    }
+    found = Assessment(
+        code, "confirmed", confidence=0.9, attribution="job", headline="Found.", speaks_for=[Claim(text=said[code])]
+    )
+    assert check_answer(Answer(short=text.format(at)), book, [found]).ok is so
 
 
 test_what_the_rows_do_not_bear_out_is_refused, test_what_the_rows_bear_out_passes = pairs(SAID)
