@@ -1,8 +1,9 @@
 """What a paste puts around a text: the marks of a quotation or a list before every line, a table's bars, a page's names for its characters.
 
 Threads and mails quote a log with `> ` before each line, a list has `- `, and the source of a page writes `&lt;` for `<`. A table
-in Markdown has a bar at both ends of each line, and a ruler below its head. Only a text that is marked throughout is taken for
-one, and only a short one: nobody quotes a whole log.
+in Markdown has a bar at both ends of each line, and a ruler below its head. A script comments its report out, and a post leads
+to a fenced block with a sentence. Only a text that is marked throughout is taken for one, and only a short one: nobody quotes a
+whole log.
 """
 
 from __future__ import annotations
@@ -16,16 +17,23 @@ from store import lazy
 
 LIMIT = 65_536
 """Bytes up to which a file may be a paste."""
-_FEWEST = {b">": 2, b"- ": 3, b"* ": 3}
+_FEWEST = {b">": 2, b"# ": 3, b"- ": 3, b"* ": 3}
 """Lines that have to bear a mark; one alone may be a prompt, a bar, a line of a diff."""
+_DEEPEST = 8
+"""How many quotations of a quotation are opened."""
+_FENCE = lazy.compile(rb"[ \t]{0,8}(?:`{3,8}|~{3,8})[\w.+-]{0,20}\s{0,8}")
+_LEADS = 3
+"""Lines of a post that may stand above its only block."""
 _RULER = lazy.compile(rb"\|(?: {0,8}:?-{2,200}:? {0,8}\|){2,64}")
 _ENTITY = lazy.compile(r"&(?:lt|gt|quot|amp|apos|nbsp|#39|#x27);")
 
 
 def unmarked(raw: bytes) -> bytes:
     """The text without those marks, each line where it was; as it came where it bears none."""
-    if raw[:1] in (b">", b"-", b"*") or raw.lstrip()[:1] in (b">", b"-", b"*"):
+    if raw.lstrip()[:1] in (b">", b"#", b"-", b"*"):
         raw = _without_marks(raw)
+    if b"```" in raw or b"~~~" in raw:
+        raw = _within_fence(raw)
     if raw.lstrip()[:1] == b"|":
         raw = _without_bars(raw)
     if b"&" in raw and b"<" not in raw:
@@ -44,13 +52,33 @@ def _is_json(text: str) -> bool:
 
 
 def _without_marks(raw: bytes) -> bytes:
-    lines = raw.split(b"\n")
-    said = [line for line in lines if line.strip()]
-    for mark, fewest in _FEWEST.items():
-        if len(said) >= fewest and all(line.lstrip().startswith(mark) for line in said):
-            pattern = rb"^[ \t]*" + re.escape(mark.strip()) + rb"(?: |$|(?=\S))"
-            return b"\n".join(re.sub(pattern, b"", line, count=1) for line in lines)
+    for depth in range(_DEEPEST):
+        lines = raw.split(b"\n")
+        said = [line.lstrip() for line in lines if line.strip()]
+        # A quotation may hold another, a list no list of lists; three marks on end are a program's own.
+        if any(line.startswith(b">>>") or (depth and not line.startswith(b">")) for line in said):
+            break
+        for mark, fewest in _FEWEST.items():
+            if len(said) >= fewest and all((line.rstrip() + b" ").startswith(mark) for line in said):
+                pattern = rb"^[ \t]*" + re.escape(mark.strip()) + rb"(?: |$|(?=\S))"
+                raw = b"\n".join(re.sub(pattern, b"", line, count=1) for line in lines)
+                break
+        else:
+            break
     return raw
+
+
+def _within_fence(raw: bytes) -> bytes:
+    """What stands between the only two fences where nothing follows them, and no more than a sentence that ends in a colon leads to them."""
+    lines = raw.split(b"\n")
+    said = [n for n, line in enumerate(lines) if line.strip()]
+    fences = [n for n in said if _FENCE.fullmatch(lines[n])]
+    if len(fences) != 2 or fences[1] != said[-1]:
+        return raw
+    above = [lines[n].rstrip() for n in said if n < fences[0]]
+    if len(above) > _LEADS or (above and not above[-1].endswith(b":")):
+        return raw
+    return b"\n".join(line if fences[0] < n < fences[1] else b"" for n, line in enumerate(lines))
 
 
 def _without_bars(raw: bytes) -> bytes:

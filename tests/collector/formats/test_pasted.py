@@ -21,7 +21,7 @@ RAISED = (
 )
 
 
-@pytest.mark.parametrize("mark", ["> ", "- ", "* ", "  > "])
+@pytest.mark.parametrize("mark", ["> ", "- ", "* ", "# ", "  > ", "> > ", ">> ", "> >> "])
 def test_marks_before_every_line_are_no_part_of_it(mark: str) -> None:
     marked = "".join(f"{mark}{line}\n" if line else "\n" for line in RAISED.splitlines())
     assert unmarked(marked.encode()).decode() == RAISED
@@ -31,14 +31,39 @@ def test_an_empty_line_of_a_quotation_may_have_no_blank() -> None:
     assert unmarked(b"> one\n>\n> two\n") == b"one\n\ntwo\n"
 
 
+@pytest.mark.parametrize("lead", ["", "Slurm says of it:\n", "We lost a run.\nThis is all of it:\n\n"])
+def test_a_block_of_a_post_is_read_without_its_fences_and_what_leads_to_it(lead: str) -> None:
+    read = unmarked(f"{lead}```text\n{RAISED}```\n\n".encode()).decode()
+    assert read.strip() == RAISED.strip()
+    assert read.index("reading the plan") == lead.count("\n") + 1, "each line stays where it was"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Two of them:\n```\n{RAISED}```\nand then nothing\n",
+        f"It stood still\n```\n{RAISED}```\n",
+        f"a\nb\nc\nd:\n```\n{RAISED}```\n",
+        f"Two of them:\n```\n{RAISED}```\n```\n{RAISED}```\n",
+        f"Cut off:\n```\n{RAISED}",
+    ],
+    ids=["more below", "no lead", "a long post", "two blocks", "open"],
+)
+def test_fences_among_other_words_stay_in_the_text(text: str) -> None:
+    assert unmarked(text.encode()).decode() == text
+
+
 @pytest.mark.parametrize(
     "text",
     [
         RAISED,
+        "#SBATCH -n 2\n#SBATCH -t 1\n#SBATCH -p gpu\n",
+        "# a\n# b\nc\n# d\n",
         "> python fit.py\n" + RAISED,
         "> one line\n",
         "- a\n- b\n",
         "- a\n- b\nc\n- d\n",
+        "# a\n# b\n",
         "*** JOB 7 ON n1 CANCELLED AT 2026-03-01T10:00:00 ***\n" * 3,
         "--- a\n--- b\n--- c\n",
         "loss &lt; 3\n",
@@ -50,6 +75,11 @@ def test_an_empty_line_of_a_quotation_may_have_no_blank() -> None:
 )
 def test_what_is_not_marked_throughout_stays_as_it_is(text: str) -> None:
     assert unmarked(text.encode()) == text.encode()
+
+
+def test_three_marks_on_end_are_a_programs_own() -> None:
+    for marked in (b"> >>> begun\n> >>> done\n", b">>> begun\n>>> done\n"):
+        assert unmarked(marked) == b">>> begun\n>>> done\n"
 
 
 def test_the_characters_of_a_pages_source_are_read() -> None:
