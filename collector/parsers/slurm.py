@@ -144,7 +144,7 @@ _SEFF_NAMES = {
 }
 # The subject of the mail that Slurm sends of a job's end.
 _MAIL = lazy.compile(
-    r"Slurm (?:Array (?:Summary|Task) )?Job_id=\S+ .{0,200}(?:Ended|Failed), Run time \S+, (?P<state>TIMEOUT|PREEMPTED|NODE_FAIL|DEADLINE|BOOT_FAIL|CANCELLED)\b"
+    r"(?:Slurm|SLURM) (?:Array (?:Summary|Task) )?Job_id=\S+ .{0,200}(?:Ended|Failed), Run time \S+, (?P<state>TIMEOUT|PREEMPTED|NODE_FAIL|DEADLINE|BOOT_FAIL|CANCELLED)\b"
 )
 # slurmd's only line in the output of a batch job that it did not start.
 _PROLOG = lazy.compile(r"\s*Error running slurm (?:task_?)?prolog: \d+\s*$")

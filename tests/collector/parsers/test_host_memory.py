@@ -27,6 +27,7 @@ def parse(text):
         ("Out of memory: Killed process 9 (python)", "kernel_oom", None),
         ("State: OUT_OF_MEMORY (exit code 0)", "seff", None),
         ("Slurm Job_id=51 Name=tok-7b Failed, Run time 00:41:07, OUT_OF_MEMORY", "seff", None),
+        ("SLURM Job_id=51 Name=tok-7b Failed, Run time 00:41:07, OUT_OF_MEMORY", "seff", None),
         ("ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.", "ray_oom", None),
         ("RuntimeError: [enforce fail at alloc_cpu.cpp:75] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 2048 bytes. Error code 12 (Cannot allocate memory)", "alloc_failed", 2048),
         ("numpy.core._exceptions._ArrayMemoryError: Unable to allocate 2.00 GiB for an array with shape (1,)", "alloc_failed", 2 * 1024**3),

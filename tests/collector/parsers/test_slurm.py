@@ -247,6 +247,8 @@ def test_what_a_poster_masks_leaves_the_word_slurms(line: str, name: str, host: 
         ("Slurm Job_id=51 Name=pretrain Ended, Run time 03:10:00, NODE_FAIL, ExitCode 0", "node_failure"),
         ("Subject: Slurm Array Task Job_id=51_2 (54) Name=sweep Failed, Run time 1-00:00:04, TIMEOUT", "time_limit"),
         ("Slurm Job_id=51 Name=pretrain Ended, Run time 00:00:41, CANCELLED, ExitCode 0", "cancelled"),
+        ("SLURM Job_id=51 Name=pretrain Ended, Run time 00:00:41, CANCELLED, ExitCode 0", "cancelled"),
+        ("SLURM Job_id=51 Name=pretrain Ended, Run time 00:00:41, COMPLETED, ExitCode 0", None),
         ("Slurm Job_id=51 Name=CANCELLED Began, Queued time 00:00:41", None),
         ("Slurm Job_id=51 Name=pretrain Ended, Run time 03:10:00, COMPLETED, ExitCode 0", None),
         ("Slurm Job_id=51 Name=pretrain Began, Queued time 00:00:01", None),
