@@ -8,6 +8,7 @@ Mar  1 10:00:00 node1 kernel: [  12.345678] text      journalctl -k, syslog (no 
 [   12.345678] text  or  6,3964,206764307,-;text      dmesg, /dev/kmsg (since boot)
 [Mar 01 2026 10:00:00] [ERROR] [tid 841] text         the Fabric Manager's own log (local time)
 node1: [Sun Mar  1 10:00:00 2026] text                any of them behind a node's name, as pdsh and clush print it
+10.0.0.7: kern: err: [2026-03-01T10:00:00.283Z]: text  talosctl dmesg, behind the node's address
 """
 
 from __future__ import annotations
@@ -30,13 +31,15 @@ _MONTHS = (
     "sep sept set wrz сен сент", "oct okt ott out paź окт", "nov lis ноя нояб", "dec dez déc dic gru дек",
 )  # fmt: skip
 _MONTH = {word: at for at, words in enumerate(_MONTHS, 1) for word in words.split()}
-_PREFIX = r"^[ \t]{0,12}(?:[a-z0-9]{2,8}\s*:(?:emerg|alert|crit|err|warn|notice|info|debug)\s*:\s*)?(?:<\d{1,3}>)?"
+LEVEL = r"[a-z0-9]{2,8}\s*:\s?(?:emerg|alert|crit|err|warn(?:ing)?|notice|info|debug)\s*:"
+"""Who says a line and how bad it is, as `dmesg -x` and talosctl print it before the time."""
+_PREFIX = rf"^[ \t]{{0,12}}(?:{LEVEL}\s*)?(?:<\d{{1,3}}>)?"
 LINE = lazy.compile(
     _PREFIX
     + r"(?:"
     + r"\[(?P<ctime>\w{1,4}\.? (?:\w{3,5}\.?| ?\d{1,2}月) +\d{1,2} \d\d:\d\d:\d\d \d{4})\]\s?"
     + r"|\[(?P<fabric>[A-Z][a-z]{2} \d\d \d{4} \d\d:\d\d:\d\d)\] \[[A-Z]{4,8}\] \[tid \d{1,9}\]\s"
-    + r"|\[(?P<iso_b>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d+(?:[+-]\d\d:?\d\d)?)\]\s?"
+    + r"|\[(?P<iso_b>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d+(?:Z|[+-]\d\d:?\d\d)?)\]:?\s?"
     + r"|(?P<iso>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)\s"
     + r"|(?P<short>(?:[^\W\d_]{3,5}\.?| ?\d{1,2}月) [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)\s"
     + r"|\[\s*(?P<boot>\d{1,9}\.\d{3,9})\]\s?"
@@ -44,7 +47,7 @@ LINE = lazy.compile(
     + r")"
 )
 _HOST = lazy.compile(r"(?P<host>[\w.:-]{1,80}) (?P<who>[\w./@-]{1,60}(?:\[\d+\])?): ?")
-_SHELL = lazy.compile(r"(?P<node>(?=[^:]*[A-Za-z])[\w.-]{1,80}): (?=[\[<\dA-Za-z])")
+_SHELL = lazy.compile(r"(?P<node>(?=[^:]*[A-Za-z])[\w.-]{1,80}|\d{1,3}(?:\.\d{1,3}){3}): (?=[\[<\dA-Za-z])")
 _DEVICE = lazy.compile(r"[\w-]+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: ")
 _BOOT = lazy.compile(r"\[\s*\d{1,9}\.\d{3,9}\]\s?")
 _RTC = lazy.compile(r"setting system clock to (\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d) UTC")
@@ -123,7 +126,10 @@ class Clock:
             return None
         spoken = self.split(line[shell.end() :])
         if spoken is not None and spoken.host is None:
-            spoken.host = shell.group("node").partition(".")[0]
+            node = shell.group("node")
+            spoken.host = (
+                node if node[0].isdigit() and node[-1].isdigit() and node.count(".") == 3 else node.partition(".")[0]
+            )
         return spoken
 
     def _since(self, found: re.Match[str]) -> float | None:

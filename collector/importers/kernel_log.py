@@ -19,7 +19,7 @@ from typing import ClassVar, cast
 
 from collector.formats.fabric_words import FabricWords, of_fabric
 from collector.formats.kernel_events import Event, Recogniser, interesting
-from collector.formats.kernel_times import Clock, Spoken
+from collector.formats.kernel_times import LEVEL, Clock, Spoken
 from collector.formats.line_hosts import LineHosts, hosts_of
 from collector.formats.memory_daemons import DAEMONS, memory_kill
 from collector.formats.text import decode, lines
@@ -33,7 +33,11 @@ _WORDS = lazy.compile(
     r"\bkernel:|NVRM|nvidia|amdgpu|mlx5|usb \d|ACPI|systemd\[1\]|EXT4-fs|XFS \(|oom|segfault|Linux version|cgroup|audit:|IPv6:|pci |nvme|CPU\d|Memory|"
     r"SCSI|scsi|ata\d|Lustre|nfs|mce|EDAC|Call Trace|RIP:|docker|cali|eth\d|bond\d|PM:|perf:|VFS:|watchdog"
 )
-_LEVEL = lazy.compile(r"[a-z0-9]{2,8}\s*:(?:emerg|alert|crit|err|warn|notice|info|debug)\s*:\s")
+_LEVEL = lazy.compile(rf"{LEVEL}\s")
+# Who pastes a piece of the log copies the command along that printed it, behind a prompt or not.
+_ASKED = lazy.compile(
+    r"\s*(?:.{0,80}?[$#%>]\s*)?(?:sudo\s+)?(?:(?:dmesg|journalctl)(?:\s.*)?|(?:cat|tail|z?e?grep)\s.{0,200}/var/log/(?:messages|syslog|kern|dmesg)\b.*)"
+)
 _PLAIN = lazy.compile(
     r"(?:kernel: +)?(?:NVRM: |(?:nvidia|nvidia-\w+|pcieport|amdgpu|mlx5_core) [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: |nvidia-nv(?:switch|link)\d*: )"
 )
@@ -139,7 +143,7 @@ def _syslog(dated: list[tuple[str, Spoken]], of: int, head: bytes) -> bool:
 
 
 def _begin(head: bytes) -> list[str]:
-    return [t for t in decode(head[:32_768]).splitlines()[:200] if t.strip()]
+    return [t for t in decode(head[:32_768]).splitlines()[:200] if t.strip() and not _ASKED.fullmatch(t)]
 
 
 def _without_times(texts: list[str]) -> bool:
