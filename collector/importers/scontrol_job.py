@@ -3,7 +3,8 @@
 SOURCE  scontrol of Slurm 20.11 to 26.05; jobcomp/filetxt's file of completed jobs, a line each in the same keys.
 ROWS    slurm_job, slurm_job_event.
 CAVEAT  a snapshot: of a running job EndTime is a plan, of a pending one StartTime is an estimate; neither is kept.
-        Fields that were copied without the first of them, JobId, are of a job that is called as the file is.
+        Fields that were copied without the first of them, JobId, are of the job that the command above them names, else of one
+        that is called as the file is.
 
     JobId=4812 JobName=train
        JobState=FAILED Reason=NonZeroExitCode Dependency=(null)
@@ -32,6 +33,8 @@ from store.rows import Row, SlurmJob, SlurmJobEvent
 
 _HEAD = lazy.compile(r"^\s*JobId=\d+", re.MULTILINE)
 _STATE = lazy.compile(r"^\s*JobState=[A-Z_]{3,20} Reason=\S", re.MULTILINE)
+# The command that printed them, which is copied along behind a prompt or named by who quotes them; it tells which job.
+_ASKED = lazy.compile(r"\bscontrol\b[^|=]{0,40}\bshow\s+job(?:s|id)?\b[^|\d]{0,20}(?P<job>\d{1,12}(?:_\d{1,8})?)?")
 _USER = lazy.compile(r"([^()\s]+)\((\d+)\)")
 _KEYS = [
     "ArrayJobId",
@@ -172,8 +175,12 @@ class ScontrolJob:
         completed: dict[str, int] = {}
         start = [text for _, text in islice(lines(path, ImportContext(ctx.name, ctx.zone)), _LOOKED_AT)]
         beheaded = _beheaded("\n".join(start))
-        name = ctx.job_id or "_".join(stem(ctx.name).split())
-        for number, block in BLOCKS.cut(chain([(1, f"JobId={name}")] if beheaded else [], lines(path, ctx))):
+        said = lines(path, ctx)
+        if beheaded:
+            asked = next((m["job"] for t in start if (m := _ASKED.search(t))), None)
+            name = ctx.job_id or asked or "_".join(stem(ctx.name).split())
+            said = chain([(1, f"JobId={name}")], ((n, t) for n, t in said if not _ASKED.search(t)))
+        for number, block in BLOCKS.cut(said):
             count += 1
             job = _job(block, ctx, f"{ctx.name}:{number}")
             if "NodeCnt" in block and job.job_id is not None:  # jobcomp/filetxt: a line for each time that it ended
@@ -202,8 +209,9 @@ class ScontrolJob:
 
 
 def _beheaded(text: str) -> bool:
-    """Whether a text is nothing but the fields of a job, without its number."""
+    """Whether a text is nothing but the fields of a job, without its number, and perhaps the command above them."""
     found = [line for line in text.splitlines() if line.strip()]
+    found = found[1:] if found and _ASKED.search(found[0]) else found
     return bool(_STATE.search(text)) and not _HEAD.search(text) and all(map(of_fields, found))
 
 

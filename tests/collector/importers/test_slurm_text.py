@@ -64,6 +64,11 @@ def test_the_fields_of_a_job_without_its_number_are_read_under_the_files_name(
     (job,) = (r for r in read(ScontrolJob(), path)[0] if isinstance(r, SlurmJob))
     assert (job.job_id, job.state, job.state_reason) == ("what_they_sent", state, reason)
     assert not ScontrolJob().claims(path, f"we saw this:\n{text}".encode())
+    for asked in ("[ada@login2 ~]$ scontrol show job 77 | grep Reason", "`scontrol -d show jobid=77` tells why:"):
+        path.write_text(f"{asked}\n{text}")
+        assert ScontrolJob().claims(path, path.read_bytes()) > 0
+        assert [r.job_id for r in read(ScontrolJob(), path)[0] if isinstance(r, SlurmJob)] == ["77"]
+        assert not ScontrolJob().claims(path, f"{asked}\n{text}and so we wait\n".encode())
     assert not ScontrolJob().claims(path, b"JobState=PENDING\n")
 
 
