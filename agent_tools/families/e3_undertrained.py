@@ -30,6 +30,10 @@ _CAPPED = lazy.compile(r"\bstopped early after \d", re.IGNORECASE)
 """A plan of so many updates that an epoch did not hold them all: no measure that stopped to improve."""
 _NO_TIME = lazy.compile(r"\bend of training\b.{0,20}\btime (?:consumed|used|elapsed|taken):? *0:00:00\b", re.IGNORECASE)
 """An end that came in the second of the beginning: nothing was left to train."""
+_NO_LOSS = lazy.compile(
+    r"['\"]train_runtime['\"]: ['\"]?0\.\d{1,9}\b.{0,300}['\"]train_loss['\"]: ['\"]?0(?:\.0{1,9})?['\"]?\s?[,}]"
+)
+"""The Trainer's summary of a loop that was over within a second and summed up no loss. Its rate is that of the plan all the same."""
 # Megatron's two words around its loop, with the time of each.
 _BEGAN = lazy.compile(r"\[before the start of training step\] datetime: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
 _DONE = lazy.compile(r"\[after training is done\] datetime: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
@@ -127,9 +131,11 @@ def assess(facts: Facts) -> Assessment:
         return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=text)
     row = facts.table("short_run").first
     steps = steps_of(facts)
-    over = None if steps is not None or own_failure(facts) or facts.ending.failed else _over_at_once(facts)
-    if over is not None:
-        return _nothing_left(facts, over)
+    if not own_failure(facts) and not facts.ending.failed:
+        if (summed := _without_loss(facts, row)) is not None:
+            return _nothing_left(facts, summed, planned=True)
+        if steps is None and (over := _over_at_once(facts)) is not None:
+            return _nothing_left(facts, over)
     if row is not None and steps is None and few_samples(row):
         return _scant(row)
     if row is None or steps is None:
@@ -213,6 +219,13 @@ def _test_run(facts: Facts) -> str:
     return f"it was submitted as {rows[0]['submit_line']}" if rows else ""
 
 
+def _without_loss(facts: Facts, row: RowView | None) -> RowView | None:
+    """The line with a Trainer's summary of no step, where no step was reported either."""
+    if count(row, "reports"):
+        return None
+    return next((line for line in facts.table("log_tail") if _NO_LOSS.search(line.text("text"))), None)
+
+
 def _over_at_once(facts: Facts) -> RowView | None:
     tail = facts.table("log_tail")
     told = next((line for line in tail if _NO_TIME.search(line.text("text"))), None)
@@ -226,14 +239,15 @@ def _over_at_once(facts: Facts) -> RowView | None:
     return None
 
 
-def _nothing_left(facts: Facts, line: RowView) -> Assessment:
-    """A trainer that came to its end in the second of its beginning."""
+def _nothing_left(facts: Facts, line: RowView, planned: bool = False) -> Assessment:
+    """A trainer that came to its end in the second of its beginning; `planned` where its plan is known to hold steps."""
     signs = facts.table("resume_signs").first
     resumed = signs is not None and signs.has("load_message")
     shows = [f"The log says: {quoted(line, 'text', 'line_no')}."]
     if signs is not None and resumed:
         shows.append(f"It went on from a saved run: {quoted(signs, 'load_message', 'load_line')}.")
-    why = "the run that it went on from had reached the planned end" if resumed else "its plan held no step"
+    done = "the run that it went on from had reached the planned end"
+    why = done if resumed or planned else "its plan held no step"
     return Assessment(
         CODE,
         "confirmed",

@@ -139,6 +139,25 @@ def test_a_loop_that_began_and_was_done_in_one_second_made_no_step(tmp_path: Pat
     assert looped("at work", BEGAN, " iteration 1/ 1 | elapsed time per iteration (ms): 9.1 |").status == "undecidable"
 
 
+@pytest.mark.parametrize(
+    ("runtime", "loss", "before", "family"),
+    [
+        ("0.0094", "0.0", "  0%|          | 0/400 [00:00<?, ?it/s]\n", "E3"),
+        ("0.0094", "0.0", "", "E3"),
+        ("0.0094", "0.7311", "", "G1"),
+        ("94.0107", "0.0", "", "G1"),
+        ("0.0094", "0.0", "{'loss': 0.0, 'grad_norm': 0.0, 'learning_rate': 2e-05, 'epoch': 1.0}\n100%|#| 400/400 [00:00<00:00]\n", "G1"),
+    ],
+    ids=["its bar at the beginning", "alone", "a loss", "a time", "steps"],
+)  # fmt: skip
+def test_a_trainer_that_was_over_in_no_time_and_summed_up_no_loss_made_no_step(
+    runtime: str, loss: str, before: str, family: str, tmp_path: Path
+) -> None:
+    rate = 400 / float(runtime)
+    end = f"{{'train_runtime': {runtime}, 'train_samples_per_second': {8 * rate:.1f}, 'train_steps_per_second': {rate:.1f}, 'train_loss': {loss}, 'epoch': 2.0}}\n"
+    assert drafted(before + end, tmp_path).family == family
+
+
 BEGAN = "2025-04-03 10:00:00"
 DONE = "[after training is done] datetime:"
 
