@@ -31,6 +31,8 @@ _NEXT_BATCH = lazy.compile(
 
 # A row of a table: its head stood above what is there of the log.
 _FIGURES = lazy.compile(r"\s*\d{1,15}(?:\s+-?\d[\d.]*(?:[eE][-+]?\d{1,3})?){4,40}\s*")
+# A tracker of experiments is written to from the first step to the last.
+_TRACKER = lazy.compile(r"\bhost='(?:[\w-]{1,40}\.){0,4}(?:wandb\.(?:ai|io)|comet\.(?:com|ml)|neptune\.ai|clear\.ml)'")
 _KERNEL = lazy.compile(r"device-side assert|illegal memory access")
 
 
@@ -38,7 +40,8 @@ def any_time(cause: Raised) -> bool:
     """Nothing in it is of a start: frames of a program that is wrong are met at its first step as well as after days."""
     fault, frames = cause.fault, cause.calls
     of_code = fault.mode == "code" and bool(frames)
-    return cause.in_loop or of_code or fault.certainty < 0.6 or _ITERATING.search(frames) is not None
+    told = _TRACKER.search(cause.message) is not None
+    return told or cause.in_loop or of_code or fault.certainty < 0.6 or _ITERATING.search(frames) is not None
 
 
 def on_a_batch(cause: Raised) -> bool:

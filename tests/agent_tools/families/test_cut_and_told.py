@@ -280,6 +280,11 @@ LOADER = (
     + TORCH
     + 'utils/data/dataloader.py", line 628, in __next__\n    data = self._next_data()\n'
 )
+TRACKER = (
+    TORCH.replace("torch/", "urllib3/")
+    + 'connectionpool.py", line 330, in _raise_timeout\n    raise ReadTimeoutError(\n'
+    + "urllib3.exceptions.ReadTimeoutError: HTTPSConnectionPool(host='api.wandb.ai', port=443): Read timed out. (read timeout=20)\n"
+)
 UNREAD = "FileNotFoundError: [Errno 2] No such file or directory: '/data/train/0001.png'\n"
 ABORT = "THCudaCheck FAIL file=/torch/THCCachingHostAllocator.cpp line=278 error=77 : an illegal memory access was encountered\nterminate called\n"
 
@@ -290,6 +295,8 @@ ABORT = "THCudaCheck FAIL file=/torch/THCCachingHostAllocator.cpp line=278 error
         (CODE, False),
         (OPEN + CODE, True),
         (LOADER + UNREAD, False),
+        (TRACKER, False),
+        (TRACKER.replace("api.wandb.ai", "huggingface.co"), True),
         (ABORT, False),
         ("building the model\nreading the data\n" + ABORT, True),
     ],
