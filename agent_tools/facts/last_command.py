@@ -20,13 +20,14 @@ def last_command(facts: Facts) -> RowView | None:
         return None
     steps = facts.progress.steps
     trained = steps.number("last_line") if steps is not None else None
-    if not facts.progress.begun or facts.failed_children:
+    if facts.failed_children:
         return None
     for row in reversed(list(facts.table("command_failures"))):
         line = count(row, "line_no")
         same = steps is None or not steps.has("file") or steps.text("file") == row.text("file")
         if (
-            count(row, "lines_after") <= _FEW
+            (facts.progress.begun or facts.said_done(row))
+            and count(row, "lines_after") <= _FEW
             and not count(row, "reports_after")
             and not (same and line < (trained or 0))
         ):

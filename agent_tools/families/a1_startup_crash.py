@@ -251,7 +251,7 @@ def _without_cause(facts: Facts) -> Assessment:
     if one_node(facts) and not facts.progress.begun and (taken := port_taken(facts)) is not None:
         return _port(taken)
     plain = facts.table("plain_errors").first
-    if plain is not None and not facts.progress.begun and not facts.ending.succeeded:
+    if plain is not None and not (facts.progress.begun or facts.ending.succeeded or facts.said_done(plain)):
         if plain.get("known"):
             return _plain(facts, plain)
         words = plain if gave_up(facts) or ends_it(plain) else last_words(facts)

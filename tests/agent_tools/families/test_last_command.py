@@ -8,6 +8,7 @@ import pytest
 
 from agent_tools import differential
 from agent_tools.verdict import Draft
+from tests.agent_tools.families.logkit import drafted
 from tests.agent_tools.families.world import World
 
 LOSSES = [2.3, 2.1, 1.9, 1.7, 1.6, 1.5, 1.4, 1.3]
@@ -74,3 +75,19 @@ def test_a_job_that_was_over_at_once_is_not_called_healthy(tmp_path: Path) -> No
     assert draft.family == "U0"
     assert "nothing shows that it did any work" in draft.headline
     assert differential.draft(World(tmp_path / "an hour").job("COMPLETED").train(LOSSES).facts()).family == "G1"
+
+
+@pytest.mark.parametrize(
+    ("said", "family", "told"),
+    [
+        ("Training complete!", "A3", True),
+        ("Tokenizer training complete!", "A1", False),
+        ("reading shards", "A1", False),
+    ],
+)
+def test_a_command_that_failed_when_training_was_said_to_be_complete_came_after_it(
+    said: str, family: str, told: bool, tmp_path: Path
+) -> None:
+    text = f"{said}\nls: cannot access 'out/last.pt': No such file or directory\nsrun: error: gpu07: task 0: Exited with exit code 2\n"
+    found = drafted(text, tmp_path)
+    assert (found.family, "After the training a command" in found.headline) == (family, told)
