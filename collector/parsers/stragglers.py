@@ -1,4 +1,4 @@
-"""A trainer's own watch over slow ranks: straggler reports of NVIDIA's resiliency extension, NeMo's callback, Megatron, FlagScale.
+"""A trainer's own watch over slow ranks: straggler reports of NVIDIA's resiliency extension, NeMo's callback, Megatron, FlagScale, others.
 
 SOURCE  nvidia_resiliency_ext: ptl_resiliency/straggler_det_callback, attribution/straggler, releases 0.1 to 0.5;
         Megatron-LM's StragglerDetector (--log-straggler), megatron/core/utils.py; FlagScale's runner/straggler
@@ -9,6 +9,7 @@ CAVEAT  the scores are printed with every report, of healthy runs too: a rank is
         in three reports on end, at less than two thirds of the fastest one's throughput. Stages of a pipeline differ by less.
         Where its clock is the lowest, and as far behind, one report will do: work that is shared out unevenly lowers no clock.
         FlagScale gives the times of each rank by section: what counts is the one whose time is half as long again.
+        So it does in a sentence of any other program that calls one rank a straggler and gives its time beside the usual one.
 EXAMPLE STRAGGLER DETECTION WARNING: Some GPUs have worse relative performance. Affected ranks: [76, 13]
 """
 
@@ -42,6 +43,13 @@ _SECTION = lazy.compile(
     r"^\W{0,12}Min: \d{1,9}\.\d{1,4}ms, Max: (?P<most>\d{1,9}\.\d{1,4})ms, Avg: \d{1,9}\.\d{1,4}ms, Slowdown: (?P<times>\d{1,6}\.\d{1,4})x"
 )
 _OF_RANK = lazy.compile(r"^\W{0,12}Rank (?P<rank>\d{1,7}): (?P<took>\d{1,9}\.\d{1,4})ms\s{0,4}$")
+_TIME = r"(?P<{}>\d{{1,9}}(?:\.\d{{1,6}})?) ?(?P<{}>ms|s|sec|seconds?)\b"
+_WORDED = lazy.compile(
+    r"(?i:straggler)\b.{0,60}?\b(?i:rank)[ =:#]{0,2}r?(?P<rank>\d{1,7})\b.{0,60}?\b"
+    + _TIME.format("took", "unit")
+    + r".{0,20}?\b(?:vs\.?|versus|against|(?:compared|relative) to)\s.{0,40}?\b"
+    + _TIME.format("usual", "units")
+)
 _BEHIND, _ON_END = 2 / 3, 3
 _LIMIT = 0.7
 """The extension's own limit of a score where the program sets none."""
@@ -62,6 +70,8 @@ class Stragglers(LineParser):
         "== Straggler Report at Step ",
         "No stragglers detected",
         ", Slowdown: ",
+        "traggler",
+        "STRAGGLER",
     )
 
     def __init__(self) -> None:
@@ -88,6 +98,11 @@ class Stragglers(LineParser):
                 return []
             self._by_word = found["rank"] if name == "straggler" else ""
             return [self._told(line, name, found["rank"])]
+        if (worded := _WORDED.search(line.text[:400])) is not None:
+            took, usual = (
+                float(worded[n]) / (1000 if worded[u] == "ms" else 1) for n, u in (("took", "unit"), ("usual", "units"))
+            )
+            return [self._told(line, "straggler", worded["rank"])] if took >= _LONGER * usual else []
         return self._of_ranks(line)
 
     def _of_ranks(self, line: Line) -> list[ParsedRow]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from collector.parsers.base import parse_text
 from collector.parsers.stragglers import NAMES, Stragglers
 
@@ -73,3 +75,21 @@ def test_flagscale_names_the_rank_whose_section_takes_half_as_long_again() -> No
     assert parse_text(Stragglers(), SECTIONS.replace("2.44x", "1.20x")) == []
     assert parse_text(Stragglers(), SECTIONS.replace("\n\n", "\n\u2713 No stragglers detected.\n")) == []
     assert parse_text(Stragglers(), SECTIONS.partition("\n")[2]) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "rank"),
+    [
+        ("WARNING perf: Straggler detected: rank 12 took 2.40s vs mean 1.10s", 12),
+        ("INPUT_STRAGGLER  Rank r3 input wait was 180.5ms vs median rank r0 at 11.0ms.", 3),
+        ("straggler: rank=7 needs 1.2 s compared to a usual 400 ms", 7),
+        ("Straggler detected: rank 12 took 1.20s vs mean 1.10s", None),
+        ("straggler watch: rank 12 took 400 ms vs mean 1.1 s", None),
+        ("checked for stragglers: rank 12 took 2.40s vs mean 1.10s", None),
+        ("straggler detection is on, rank 12 reports every 30 s", None),
+    ],
+)
+def test_a_sentence_that_gives_a_ranks_time_beside_the_usual_one(line: str, rank: int | None) -> None:
+    assert [(r.name, r.rank) for r in parse_text(Stragglers(), line)] == (
+        [("straggler", rank)] if rank is not None else []
+    )
