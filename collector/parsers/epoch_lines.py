@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
-from collector.parsers.loop_words import NORM, RATE, WITHIN, losses, whole
+from collector.parsers.loop_words import NORM, RATE, TOOK, WAITED, WITHIN, losses, seconds, whole
 from collector.parsers.nanogpt import between_bars
 from collector.parsers.values import NUMBER, as_json, number
 from store import lazy
@@ -84,6 +84,9 @@ class EpochLines(LineParser):
         rows: list[ParsedRow] = []
         if train is not None and not between_bars(line):
             rate, norm = RATE.search(rest), NORM.search(rest)
+            took = seconds(TOOK.search(rest)) if "ime" in rest else None
+            waited = seconds(WAITED.search(rest)) if took is not None else None
+            metrics: dict[str, float] = {"batches": int(batch["total"])} if batch and batch["total"] else {}
             rows.append(
                 line.step(
                     "plain-loop",
@@ -92,7 +95,8 @@ class EpochLines(LineParser):
                     loss_name="loss",
                     learning_rate=number(rate[1]) if rate else None,
                     grad_norm=number(norm[1]) if norm else None,
-                    metrics=as_json({"batches": int(batch["total"])} if batch and batch["total"] else {}),
+                    step_time_s=took,
+                    metrics=as_json(metrics if waited is None else {**metrics, "data_time": waited}),
                 )
             )
         if held_out is not None:

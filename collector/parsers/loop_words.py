@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from collector.parsers.values import NUMBER
+from collector.parsers.values import NUMBER, number
 from store import lazy
 
 Of = Literal["whole", "held out", "part", "unknown", "aside"]
@@ -17,6 +17,12 @@ Of = Literal["whole", "held out", "part", "unknown", "aside"]
 
 RATE = lazy.compile(rf"(?i:(?<![\w/-])(?:lr|l\.r\.|learning[_ ]?rate)) ?[:= ] ?[\[(]?({NUMBER})")
 NORM = lazy.compile(rf"(?i:(?<![\w/-])(?:grad(?:ient)?s?[_ ]?norm|gnorm)|(?<=\| )norm) ?[:= ] ?({NUMBER})")
+# How long the step took by name, and how much of that was waiting for data.
+TOOK = lazy.compile(rf"(?<![\w/-])(?:step|iter(?:ation)?|batch)[_ ]time ?[:= ] ?((?>{NUMBER})) ?(ms|s)?(?![\w/])", re.I)
+WAITED = lazy.compile(
+    rf"(?<![\w/-])(?:data(?:[_ ]?load(?:ing|er)?)?|load(?:er|ing)?)[_ ](?:time|wait) ?[:= ] ?((?>{NUMBER})) ?(ms|s)?(?![\w/])",
+    re.I,
+)
 
 _LOSS = lazy.compile(
     r"(?i:loss|(?<![A-Za-z])cost(?=\safter\s(?:epoch|iteration|step)\s))(?:\sso far)?(?P<after>(?:[_/-]?[A-Za-z]\w{0,30}|\d{1,3}(?=\s?[:=])|\s(?i:is|was|average|avg|train|training|total|mean)(?=[\s:=]))?)"
@@ -77,6 +83,12 @@ class Loss:
     total: bool
     marked: bool
     value: str
+
+
+def seconds(found: re.Match[str] | None) -> float | None:
+    """The figure of a TOOK or a WAITED with its unit, seconds where it has none."""
+    value = number(found[1]) if found else None
+    return value / 1000 if found and value is not None and (found[2] or "s").lower() == "ms" else value
 
 
 def losses(text: str) -> list[Loss]:

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.epoch_lines import EpochLines
+from collector.parsers.loop_words import TOOK, WAITED, seconds
 from collector.parsers.shapes import fielded
 from collector.parsers.values import NUMBER, as_json, number
 from store import lazy
@@ -33,14 +34,6 @@ _RATE = lazy.compile(rf"(?<![\w/-])(?:lr|learning[_ ]rate) ?[:= ] ?({NUMBER})", 
 _EPOCH = lazy.compile(r"(?<![\w/-])epoch[ :=]{0,2}\[?(\d{1,6}(?:\.\d+)?)(?: ?/ ?(\d{1,6}))?", re.I)
 _SPEED = lazy.compile(rf"((?>{NUMBER})) ?(tok(?:ens)?|img|images|imgs|samples?|seqs?|it)/s(?:ec)?\b", re.I)
 _TIME = lazy.compile(rf"((?>{NUMBER})) ?(ms|s)/(?:step|it|iter)\b", re.I)
-# How long the step took by name, and how much of that was waiting for data.
-_TOOK = lazy.compile(
-    rf"(?<![\w/-])(?:step|iter(?:ation)?|batch)[_ ]time ?[:= ] ?((?>{NUMBER})) ?(ms|s)?(?![\w/])", re.I
-)
-_WAITED = lazy.compile(
-    rf"(?<![\w/-])(?:data(?:[_ ]?load(?:ing|er)?)?|load(?:er|ing)?)[_ ](?:time|wait) ?[:= ] ?((?>{NUMBER})) ?(ms|s)?(?![\w/])",
-    re.I,
-)
 # A line that is nothing but pairs, `episode=4 step=312 reward=646.0 loss=0.41`: a step and a loss among three or more.
 _PAIRS = lazy.compile(rf"(?:\S{{1,40}} ){{0,3}}(?:[A-Za-z_]\w{{0,30}}=(?:{NUMBER}|[\w./+-]{{1,30}}),?\s*){{3,40}}")
 _PAIR = lazy.compile(rf"(?<![\w.])(?P<key>[A-Za-z_]\w{{0,30}})=(?P<value>{NUMBER})(?=[,\s]|$)")
@@ -85,7 +78,7 @@ class PlainLoop(LineParser):
         grad, rate = _GRAD.search(text), _RATE.search(text)
         if not (grad or rate or speed):
             return
-        waited = _seconds(_WAITED.search(text)) if "step_time_s" in speed else None
+        waited = seconds(WAITED.search(text)) if "step_time_s" in speed else None
         epoch = _EPOCH.search(text)
         if epoch is not None and any(a in text for a in EpochLines.anchors) and list(EpochLines().feed(line)):
             return
@@ -126,14 +119,8 @@ def _named(**values: float | None) -> dict[str, float]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _seconds(found: re.Match[str] | None) -> float | None:
-    """A figure with its unit, seconds where it has none."""
-    value = number(found[1]) if found else None
-    return value / 1000 if found and value is not None and (found[2] or "s").lower() == "ms" else value
-
-
 def _speed(text: str) -> dict[str, Any]:
-    took = _seconds(_TOOK.search(text))
+    took = seconds(TOOK.search(text))
     return _pace(text) | ({} if took is None else {"step_time_s": took})
 
 

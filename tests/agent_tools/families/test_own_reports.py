@@ -49,3 +49,12 @@ def test_a_few_reports_will_do_where_each_of_them_waited_for_nearly_all_of_its_s
 )
 def test_a_few_reports_that_waited_less_say_nothing(waits: list[float], tmp_path: Path) -> None:
     assert drafted(_loop(waits), tmp_path).family == "G1"
+
+
+@pytest.mark.parametrize(("first", "family"), [(120, "D1"), (20, "G1")], ids=["amid its epoch", "at its beginning"])
+def test_the_first_report_counts_where_it_is_not_of_the_start_of_its_epoch(
+    first: int, family: str, tmp_path: Path
+) -> None:
+    line = "epoch: 3/40, iter: {0}/900, iter_time: 2.500s, data_time: 2.100s, total_loss: {1}, lr: 1e-3\n"
+    text = "".join(line.format(n, 3 - n / 900) for n in (first, 140, 160))
+    assert drafted(text, tmp_path).family == family

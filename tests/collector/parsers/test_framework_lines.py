@@ -253,3 +253,20 @@ def test_the_count_of_nan_iterations_is_a_count() -> None:
 def test_a_line_of_bars_with_an_epoch_in_it_is_one_row(text: str, want: tuple[object, ...]) -> None:
     rows = [r for kind in (NanoGpt, EpochLines) for r in kind().feed(Line(text, 1, "a")) if isinstance(r, TrainStep)]
     assert [(r.split, r.step, r.epoch, r.total_epochs, r.loss) for r in rows] == [want]
+
+
+@pytest.mark.parametrize(
+    ("tail", "took", "metrics"),
+    [
+        ("iter_time: 2.500s, data_time: 2.100s, lr: 1e-3", 2.5, {"batches": 900, "data_time": 2.1}),
+        ("batch time: 2.5, lr: 1e-3", 2.5, {"batches": 900}),
+        ("data_time: 2.100s, lr: 1e-3", None, {"batches": 900}),
+        ("uptime: 2.5, lr: 1e-3", None, {"batches": 900}),
+    ],
+)
+def test_a_line_of_an_epoch_tells_how_long_its_step_took_and_waited(
+    tail: str, took: float | None, metrics: dict[str, float]
+) -> None:
+    (row,) = parse_text(EpochLines(), f"epoch: 3/40, iter: 120/900, total_loss: 1.5, {tail}")
+    assert isinstance(row, TrainStep)
+    assert (row.step, row.step_time_s, json.loads(row.metrics or "{}")) == (120, took, metrics)
