@@ -161,6 +161,9 @@ _UNLABELLED = {
 }
 
 
+_FAILURE = lazy.compile(r"Prolog failure on node \S")
+
+
 class Slurm:
     """State: a cancellation whose line ended before its closing stars."""
 
@@ -308,7 +311,7 @@ class Slurm:
         name, severity = known
         if name == "bad_option":  # getopt speaks for the command, and has no word of its own for an error
             name, level = "submit_failed", "error"
-        if (level is None and name not in _UNLABELLED) or (
+        if (level is None and name not in _UNLABELLED and not _FAILURE.match(text)) or (
             text.startswith(("debug", "launch/")) and name != "force_terminated"
         ):
             return []

@@ -275,3 +275,11 @@ def test_a_framework_says_that_it_had_the_job_requeued(line: str, who: str) -> N
 )
 def test_a_requeue_that_failed_or_is_of_other_jobs_is_none(line: str) -> None:
     assert parse(line) == []
+
+
+def test_salloc_names_the_node_whose_prolog_failed_without_a_word_of_error() -> None:
+    told = "salloc: Prolog failure on node gpu[03-04]\nsalloc: error: Job allocation 51 has been revoked\n"
+    assert [e.name for e in parse(told)] == ["prolog_failed", "other"]
+    assert (
+        parse("salloc: Prolog of node gpu03 is running\nsalloc: Nodes without a Prolog failure on node lists\n") == []
+    )
