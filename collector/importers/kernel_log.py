@@ -46,6 +46,10 @@ _DATED = lazy.compile(r"\s*\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?!,\d{6}(?:Z|[+-]\d
 _SLURM = lazy.compile(r"\bStepId=\d|oom[-_]kill events?\b")  # slurmstepd dates its lines as a kernel may, and is none
 
 
+_LEADS = lazy.compile(r"\s*(?:[^\s\[\]<>]+ ){3,60}\S{1,40}:\s*")
+"""A sentence that leads to what stands below it."""
+
+
 class KernelLog:
     """Reads kernel logs."""
 
@@ -143,7 +147,8 @@ def _syslog(dated: list[tuple[str, Spoken]], of: int, head: bytes) -> bool:
 
 
 def _begin(head: bytes) -> list[str]:
-    return [t for t in decode(head[:32_768]).splitlines()[:200] if t.strip() and not _ASKED.fullmatch(t)]
+    texts = [t for t in decode(head[:32_768]).splitlines()[:200] if t.strip() and not _ASKED.fullmatch(t)]
+    return texts[1:] if len(texts) > 1 and _LEADS.fullmatch(texts[0]) else texts
 
 
 def _without_times(texts: list[str]) -> bool:

@@ -24,6 +24,7 @@ KILL = "Memory cgroup out of memory: Killed process 812 (python) total-vm:9kB, a
         "(base) ada@gpu07:~$ sudo dmesg -T | grep -i nvrm",
         "[root@gpu07 ~]# journalctl -k -b -1 | grep NVRM",
         "root@gpu07:~# grep -i nvrm /var/log/syslog",
+        "And one of them fell off the bus after a while:",
     ],
 )
 def test_the_command_above_a_piece_of_the_log_is_no_part_of_it(asked: str, tmp_path: Path) -> None:
@@ -35,7 +36,8 @@ def test_the_command_above_a_piece_of_the_log_is_no_part_of_it(asked: str, tmp_p
 
 
 @pytest.mark.parametrize(
-    "said", ["step 1 loss 2.5", "dmesg: read kernel buffer failed", "+ run dmesg later", "lspci | grep NV"]
+    "said",
+    ["step 1 loss 2.5", "run 7 loss:", "dmesg: read kernel buffer failed", "+ run dmesg later", "lspci | grep NV"],
 )
 def test_any_other_line_above_it_is_a_jobs(said: str, tmp_path: Path) -> None:
     assert not KernelLog().claims(tmp_path / "sent.txt", f"{said}\n[5190.014000] {XID}\n".encode())
