@@ -5,7 +5,7 @@ SOURCE  PyTorch Lightning, Megatron (also its check of a result by running the s
         darknet (what a region says of cells without an object; `-nan` elsewhere in its line only means that no object was there).
 ROWS    `non_finite`; the loss scale in detail.scale, and detail.floor where it was no lower than before.
 CAVEAT  a skipped step with a lower scale is how mixed precision starts: normal unless it goes on. Numbers in progress lines
-        (`loss: nan`) are the progress parsers' business.
+        (`loss: nan`) are the progress parsers' business; a perplexity stands alone in some. It may be infinite where its loss is not.
 EXAMPLE Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0
 """
 
@@ -43,6 +43,7 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ("stopped", "fatal", r"Batch \d+: Invalid loss, terminating training|Model diverged with loss = NaN|Loss became infinite or NaN at iteration"),
     ("anomaly", "fatal", r"Function '(?P<where>\w+)' returned nan values"),
     ("nan_loss", "error", rf"[Ll]oss (?:returned in .{{1,40}} )?(?:is|became|was|=) (?:a )?{_N}\b(?! *, *time)|[Nn]on-?finite loss|found {_N} in local forward loss|Unexpected result {_N}|(?:NaN|Inf|nan|inf) (?:or (?:NaN|Inf|nan|inf) )?(?:detected |found |encountered )?in (?:the )?loss"),
+    ("nan_loss", "error", rf"^\s*(?:\w{{1,20}}_)?loss {{1,40}}= {{1,40}}{_N}\s*$|(?<![\w-])(?:PPL|ppl|[Pp]erplexity)(?: ?[:=] ?| )nan\b(?!-)"),
     ("nan_grad", "error", rf"found {_N} in (?:local )?grad|{_N}.{{0,20}} (?:in|detected in) (?:the )?grad|gradients? (?:is|are|contains?|has) {_N}|grad[_ ]norm (?:is|became) {_N}|gradients? from `parameters` is non-finite"),
     ("nan_found", "error", r"Region \d+ Avg IOU: .{1,80}No Obj: -?nan"),
     ("nan_found", "error", rf"(?:Detected|Found|Encountered|detected|found|encountered) {_N}\b(?:/{_N}| (?:and/)?or {_N})?(?! (?:0|of 0))|\b{_N}\b(?:/{_N}| (?:and/)?or {_N})? (?:detected|found|encountered|values? (?:detected|found|in))|contains either `inf`, `nan`|has {_N} (?:values|entries)"),
@@ -73,6 +74,14 @@ class NonFinite(LineParser):
         "are nan",
         "contains nan",
         "has nan",
+        "   nan",
+        "PPL nan",
+        "PPL: nan",
+        "ppl nan",
+        "ppl: nan",
+        "ppl=nan",
+        "plexity nan",
+        "plexity: nan",
         "result nan",
         "result inf",
         "ound nan",
