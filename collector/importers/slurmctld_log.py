@@ -87,6 +87,7 @@ class _Attempt:
     killed: tuple[datetime | None, str] | None = None
     overdue: bool = False
     failed_node: str | None = None
+    lost: datetime | None = None
     told: list[tuple[str, datetime | None, str | None, str]] = field(
         default_factory=list[tuple[str, "datetime | None", "str | None", str]]
     )
@@ -166,6 +167,11 @@ class _Jobs:
                 continue  # the tasks of an array are submitted as one
             if job.killed is not None:
                 job.state, job.end = "CANCELLED", job.killed[0]
+            elif job.lost is not None and job.start is None:
+                job.state, job.end = (
+                    "NODE_FAIL",
+                    job.lost,
+                )  # an excerpt of its last lines: it ran, or nothing had to be killed
             yield from self._done(job)
 
     def _of(self, name: str, raw: str | None, number: int) -> _Attempt:
@@ -189,7 +195,7 @@ class _Jobs:
         if event == "signalled":
             job.killed = (ts, found["uid"])
         elif event == "node_fail":
-            job.failed_node = found["node"]
+            job.failed_node, job.lost = found["node"], ts
         elif event == "blocked":
             job.reason = said.partition(found["job"])[2].strip()
         job.told.append((event, ts, found.groupdict().get("uid"), said))

@@ -206,3 +206,14 @@ def test_a_prolog_that_failed_is_the_reason_of_an_attempt_until_the_next_one_sta
     assert jobs(read(tmp_path, failed))["9", 1].state_reason == "Prolog launch failure"
     ran = failed + run("9", "WEXITSTATUS 1", start="10:05:00")
     assert jobs(read(tmp_path, ran))["9", 1].state_reason is None
+
+
+def test_a_job_of_which_only_its_lost_node_is_told_ended_by_that(tmp_path: Path) -> None:
+    lost = (
+        "[2026-03-01T10:00:00.120] error: Nodes gpu03 not responding, setting DOWN\n"
+        "[2026-03-01T10:00:00.130] Killing JobId=9 on failed node gpu03\n"
+    )
+    job = jobs(read(tmp_path, lost))["9", 1]
+    assert (job.state, job.failed_node, job.start_ts) == ("NODE_FAIL", "gpu03", None)
+    again = lost + "[2026-03-01T10:00:00.140] requeue job JobId=9 due to failure of node gpu03\n"
+    assert [(a, j.state) for (_, a), j in jobs(read(tmp_path, again)).items()] == [(1, "NODE_FAIL"), (2, "PENDING")]
