@@ -94,8 +94,7 @@ class Displays:
             yield from self.close()
             self._time, self._listed, self._attached, self._xml = None, 0, 0, "<nvidia_smi_log>" in text
             self._path = [(-1, "")]
-        elif self._path or _GPU.match(text):
-            self._path = self._path or [(-1, "")]  # the head of the tree was left out
+        elif self._path:
             yield from self._element(text) if self._xml else self._entry(text)
         elif _CTIME.match(text):
             self._time, self._columns = text, []

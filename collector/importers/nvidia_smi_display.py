@@ -33,11 +33,6 @@ _KINDS = (
         lazy.compile(r"=+NVSMI LOG=+"),
         lazy.compile(r"=+NVSMI LOG=+|\s{4,}\S|GPU [0-9A-Fa-f]{4,8}:|[A-Z][\w /.()-]+ +: "),
     ),
-    # What was copied out of the tree, from a GPU's line on.
-    (
-        lazy.compile(r"GPU [0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d\s*$"),
-        lazy.compile(r"GPU [0-9A-Fa-f]{4,8}:|\s{4,}\S"),
-    ),
     (lazy.compile(r"<nvidia_smi_log>"), lazy.compile(r"\s*<|\s+None$")),
     (lazy.compile(r"#\s*(?:Date\s+)?(?:Time\s+)?gpu\s+(?:pwr|pid|sm)\b"), lazy.compile(r"#|[\s\d:]*\d\s+[-\d]")),
     (lazy.compile(r"#Entity\s"), lazy.compile(r"#|GPU(?:-I)? \d+ |ID\s")),

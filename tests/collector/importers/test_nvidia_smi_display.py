@@ -207,24 +207,6 @@ def test_a_job_that_failed_right_after_the_table_left_a_job_log(tmp_path: Path, 
     assert picked(written(tmp_path, table + "done\n", "gpus.out")) == "nvidia_smi_display"
 
 
-REASONS = """\
-GPU 00000000:C1:00.0
-    Performance State                     : P0
-    Clocks Event Reasons
-        SW Power Cap                      : Not Active
-        HW Slowdown                       : Not Active
-        SW Thermal Slowdown               : Active
-"""
-
-
-def test_a_gpu_that_was_copied_out_of_the_query_is_read_without_its_head(tmp_path: Path) -> None:
-    path = written(tmp_path, REASONS)
-    assert picked(path) == "nvidia_smi_display"
-    (one,), _, _ = read(path)
-    assert (one.pci_bus_id, one.throttle_reasons) == ("00000000:C1:00.0", 0x20)
-    assert picked(written(tmp_path, REASONS + "Step : 1\n" * 3, "run.txt")) == "job_log"
-
-
 def test_processes_alone_are_named_as_not_read(tmp_path: Path) -> None:
     path = written(
         tmp_path,
