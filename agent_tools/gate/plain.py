@@ -124,10 +124,9 @@ def _as_told(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
         str(held(ledger, c, n)).lower() for c in cells for n in ("message", "text") if held(ledger, c, n) is not None
     ]
     for m in _AS_TOLD.finditer(clause.own):
-        words = m["rest"].lower().split()
-        said = f"{_PARTICIPLES[m['w'].lower()]} {' '.join(words[: max(_FIRST_WORDS, len(words))])}"
-        shorter = [" ".join(said.split()[: n + 1]) for n in range(_FIRST_WORDS, len(words) + 1)]
-        if len({(c.id, c.row) for c in cells}) == 1 and any(s in t for s in shorter for t in texts):
+        words = [_PARTICIPLES[m["w"].lower()], *m["rest"].lower().split()]
+        told = [" ".join(words[: n + 1]) for n in range(_FIRST_WORDS, len(words))]
+        if len({(c.id, c.row) for c in cells}) == 1 and any(s in t for s in told for t in texts):
             yield m.span("w")
 
 
