@@ -44,10 +44,7 @@ _PLAIN = lazy.compile(
 # A date as programs' loggers write it too. Without a host behind it only dmesg does, and it counts microseconds and names its zone.
 _DATED = lazy.compile(r"\s*\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?!,\d{6}(?:Z|[+-]\d\d:?\d\d)\s)")
 _SLURM = lazy.compile(r"\bStepId=\d|oom[-_]kill events?\b")  # slurmstepd dates its lines as a kernel may, and is none
-
-
-_LEADS = lazy.compile(r"\s*(?:[^\s\[\]<>]+ ){3,60}\S{1,40}:\s*")
-"""A sentence that leads to what stands below it."""
+_LEADS = lazy.compile(r"\s*(?:[^\s\[\]<>]+ ){3,60}\S{1,40}:\s*")  # a sentence that leads to what stands below it
 
 
 class KernelLog:

@@ -168,10 +168,8 @@ class _Jobs:
             if job.killed is not None:
                 job.state, job.end = "CANCELLED", job.killed[0]
             elif job.lost is not None and job.start is None:
-                job.state, job.end = (
-                    "NODE_FAIL",
-                    job.lost,
-                )  # an excerpt of its last lines: it ran, or nothing had to be killed
+                # an excerpt of its last lines: it ran, or nothing had to be killed
+                job.state, job.end = "NODE_FAIL", job.lost
             yield from self._done(job)
 
     def _of(self, name: str, raw: str | None, number: int) -> _Attempt:

@@ -159,9 +159,7 @@ _UNLABELLED = {
     "interrupted",
     "time_limit",
 }
-
-
-_FAILURE = lazy.compile(r"Prolog failure on node \S")
+_FAILURE = lazy.compile(r"Prolog failure on node \S")  # salloc's, which it does not call an error
 
 
 class Slurm:
