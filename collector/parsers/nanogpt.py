@@ -1,7 +1,8 @@
 """nanogpt: the training loops that many people copied: nanoGPT, modded-nanogpt, nanochat, llm.c, and lines between bars.
 
 ROWS      train_step (split train or eval)
-CAVEAT    `lrm` is a multiplier and not a learning rate; modded-nanogpt prints most steps without a loss
+CAVEAT    `lrm` is a multiplier and not a learning rate; modded-nanogpt prints most steps without a loss, and its step_avg is the mean of
+          all steps so far, which is no step's time
 EXAMPLES
     iter 182: loss 2.3141, time 168.34ms, mfu 1.80%
     step 250: train loss 1.9012, val loss 2.0113
@@ -15,6 +16,7 @@ EXAMPLES
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -144,6 +146,11 @@ def between_bars(line: Line) -> bool:
 
 
 def _modded(line: Line, match: re.Match[str]) -> ParsedRow:
+    spent, mean = number(match[5]), number(match[7] or "")
+    clock = {
+        "elapsed_s": None if spent is None else spent * {"ms": 1e-3, "s": 1.0, "m": 60.0}[match[6]],
+        "step_avg_s": None if mean is None else mean / 1000,
+    }
     return line.step(
         "modded-nanogpt",
         split="eval" if match[3] == "val" else "train",
@@ -151,14 +158,9 @@ def _modded(line: Line, match: re.Match[str]) -> ParsedRow:
         total_steps=int(match[2]),
         loss=number(match[4]) if match[4] else None,
         loss_name=f"{match[3]}_loss" if match[3] else None,
-        step_time_s=_finite_ms(match[7]),
+        metrics=as_json({k: v for k, v in clock.items() if v is not None and math.isfinite(v)}),
         tokens_per_s=scaled(match[8]) if match[8] else None,
     )
-
-
-def _finite_ms(text: str | None) -> float | None:
-    value = number(text) if text else None
-    return value / 1000 if value is not None and value == value else None
 
 
 def _pipe(line: Line, match: re.Match[str]) -> ParsedRow | None:

@@ -20,7 +20,7 @@
 -- COLUMN done [ratio]: last step over planned steps
 -- COLUMN needed_h [h]: time that all planned steps would take at this pace
 -- COLUMN gpu_hours [h]: GPUs times the time running
--- COLUMN spoken_h [h]: what the reports themselves say that training had taken: by the bar's own clock, or their step times summed
+-- COLUMN spoken_h [h]: what the reports themselves say that training had taken: by the clock of a bar or of the loop, or their step times summed
 -- COLUMN unspoken_min [min]: time running that they do not account for: the start, evaluations, saves, and any standstill
 -- COLUMN or_later: name of the time, where it is that of an earlier line: it came then or later
 -- COLUMN or_less: names of what is counted from such a time: it is that or less
@@ -70,6 +70,7 @@ said AS (
   SELECT greatest(
     (SELECT sum(step_time_s * CASE WHEN step > before OR epoch > before_epoch AND step IS NOT NULL THEN step::DOUBLE - CASE WHEN step > before THEN before ELSE 0 END
       WHEN step IS NULL AND (before_epoch IS NULL OR epoch > before_epoch) THEN TRY_CAST(TRY_CAST(metrics AS JSON)->>'batches' AS DOUBLE) END) FROM r),
+    (SELECT max(TRY_CAST(TRY_CAST(metrics AS JSON)->>'elapsed_s' AS DOUBLE)) FROM t WHERE contains(metrics, '"elapsed_s"')),
     (SELECT max(TRY_CAST(TRY_CAST(detail AS JSON)->>'elapsed_s' AS DOUBLE)) FROM log_event
       WHERE kind = 'train_plan' AND name = 'progress_bar' AND job_id = $job_id
         AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt))

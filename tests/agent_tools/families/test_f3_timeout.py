@@ -292,6 +292,17 @@ def test_step_times_that_add_up_to_the_wall_are_a_clock_too(tmp_path: Path) -> N
     assert not at_wall("half", 6.0)
 
 
+def test_a_loop_s_own_clock_is_one_too_and_its_mean_over_all_steps_is_no_step_s_time(tmp_path: Path) -> None:
+    """modded-nanogpt gives the time since the beginning, and that time over the steps."""
+    world = World(tmp_path).job("TIMEOUT", 120)
+    for i, loss in enumerate(falling(60)):
+        clock = {"elapsed_s": 115.0 * (i + 1), "step_avg_s": 2.0 + i / 20}
+        world.train([loss], first_step=10 * (i + 1), metrics=json.dumps(clock))
+    assert "still making progress" in judge(world.say("slurm", "time_limit", LIMIT), assess).headline
+    log = "".join(f"step:{n}/1000 train_time:{n * n}ms step_avg:{n}ms\n" for n in range(1, 900))
+    assert "became slower" not in repr(drafted(log, tmp_path / "log"))
+
+
 @pytest.mark.parametrize(("wait", "told"), [(0.9, True), (0.02, False)])
 def test_a_loop_that_waited_for_its_data_is_told_to_feed_it_first(tmp_path: Path, wait: float, told: bool) -> None:
     log = "".join(

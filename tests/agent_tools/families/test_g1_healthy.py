@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 from datetime import timedelta
 from pathlib import Path
@@ -204,6 +205,22 @@ def test_a_run_that_became_slower_on_the_way_is_told_of(late_s: float, tmp_path:
     assert [a.text[:19] for a in found.actions] == ["Compare a late step"]
     even = World(tmp_path).job().train([9.0 - i / 10 for i in range(60)], every_s=60.0, step_time_s=4.0)
     assert not judge(even, assess).warnings
+
+
+@pytest.mark.parametrize(("late", "told"), [(16, False), (12, True), (8, True)])
+@pytest.mark.parametrize("name", ["consumed samples", "consumed_samples"])
+def test_steps_that_grow_with_a_batch_that_was_planned_to_grow_are_no_slower_ones(
+    late: int, told: bool, name: str, tmp_path: Path
+) -> None:
+    """Megatron's ramp of the batch: twice the time for twice the samples, for half as many more, for as many."""
+    world, fed = World(tmp_path).job(), 0
+    for i in range(60):
+        fed += 10 * (8 if i < 20 else late)
+        fields = {"step_time_s": 4.0 if i < 20 else 8.0, "metrics": json.dumps({name: float(fed)})}
+        world.train([9.0 - i / 10], every_s=60.0 * (i + 1), first_step=10 * (i + 1), **fields)
+    found = judge(world, assess)
+    assert any("became slower" in w.text for w in found.warnings) is told
+    assert found.mode == ("healthy_but_slow" if told else "healthy")
 
 
 @pytest.mark.parametrize(("level", "sure"), [(10.8, False), (1.25, True)])
