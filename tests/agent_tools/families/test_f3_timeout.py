@@ -12,7 +12,7 @@ import pytest
 from agent_tools.differential import differential
 from agent_tools.families.f3_timeout import assess
 from store.rows import GpuSample, LogLine, SlurmJob, TrainStep
-from tests.agent_tools.families.logkit import drafted
+from tests.agent_tools.families.logkit import drafted, facts_of
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 LIMIT = "*** JOB 4812 ON n1 CANCELLED AT 2026-03-01T12:00:00 DUE TO TIME LIMIT ***"
@@ -300,7 +300,8 @@ def test_a_loop_s_own_clock_is_one_too_and_its_mean_over_all_steps_is_no_step_s_
         world.train([loss], first_step=10 * (i + 1), metrics=json.dumps(clock))
     assert "still making progress" in judge(world.say("slurm", "time_limit", LIMIT), assess).headline
     log = "".join(f"step:{n}/1000 train_time:{n * n}ms step_avg:{n}ms\n" for n in range(1, 900))
-    assert "became slower" not in repr(drafted(log, tmp_path / "log"))
+    pace = facts_of(log, tmp_path / "log").table("save_pace").first
+    assert pace is not None and pace.has("reports") and not pace.has("early_s") and not pace.has("times_early")
 
 
 @pytest.mark.parametrize(("wait", "told"), [(0.9, True), (0.02, False)])
