@@ -25,6 +25,8 @@ _REACH = lazy.compile(
 )
 """In a sentence that is to be checked: no farther than is sure."""
 
+DENIED = lazy.compile(r"(?i)\b(?:not|never|no|none|neither|nor)\b|n['’]t\b")
+"""A word that denies, anywhere."""
 QUALIFIED = lazy.compile(
     r"(?i)\b(?:not|never|no|none|neither|nor|nobody|without|cannot|but|except|almost|nearly)\b|n['’]t\b"
 )

@@ -13,6 +13,7 @@ from datetime import datetime
 from agent_tools.evidence import Ledger
 from agent_tools.formats import unit_of
 from agent_tools.gate.clauses import Clause, size
+from agent_tools.gate.denials import DENIED
 from agent_tools.gate.grounds import COUNTED, NUMBER_WORDS
 from agent_tools.gate.multiples import reckoned
 from agent_tools.gate.order import is_time
@@ -29,14 +30,13 @@ _LASTED = lazy.compile(
 )
 _UNITS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0}
 _LONG = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_DENIED = lazy.compile(r"(?i)\b(?:not|never|no|none|neither|nor)\b|n['’]t\b")
 _SLACK, _ABOUT, _NEXT = 0.05, 0.15, 1.5
 
 
 def gaps(clause: Clause) -> Iterator[tuple[int, int]]:
     """Where in a clause a span is told in words that the two times around it bear out, on the side that is said."""
     times = [g for g in clause.groups if is_time(g.cells[0])]
-    for m in () if _DENIED.search(clause.own) else _GAP.finditer(clause.own):
+    for m in () if DENIED.search(clause.own) else _GAP.finditer(clause.own):
         ahead = [g.cells[-1] for g in times if g.end <= m.start()]
         behind = [g.cells[0] for g in times if g.start >= m.end()]
         if not ahead and len(behind) > 1:
@@ -49,7 +49,7 @@ def gaps(clause: Clause) -> Iterator[tuple[int, int]]:
         said = _number(m["n"].lower()) * _UNITS[m["unit"].lower()]
         if _near(gap if late else -gap, said, (m["h"] or "").lower()):
             yield m.span("w")
-    for m in () if _DENIED.search(clause.own) else _LASTED.finditer(clause.own):
+    for m in () if DENIED.search(clause.own) else _LASTED.finditer(clause.own):
         cell = next((g.cells[0] for g in clause.groups if g.start == m.end() and len(g.cells) == 1), None)
         value = size(cell.value) if cell and unit_of(cell) in _LONG else None
         said = _number(m["n"].lower()) * _UNITS[m["unit"].lower()]

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, held
+from agent_tools.gate.denials import DENIED
 from agent_tools.gate.grounds import NUMBER_WORDS, SEVERAL
 from agent_tools.gate.order import order
 from agent_tools.gate.scope import held_by_job, whole
@@ -36,7 +37,6 @@ _DIED = lazy.compile(
     rf"(?i)\b(?:rank|process|pid|task) (?P<a>{HOLE}+) (?:had )?(?P<w>died) (?:of|from|by|with) (?:(?:the )?signal )?(?P<b>{HOLE}+)"
 )
 _DIED_AT = lazy.compile(rf"(?i)\branks? (?P<a>{HOLE}+) (?:had )?(?P<w>died)(?: (?:first|last))?,? at (?P<b>{HOLE}+)")
-_DENIED = lazy.compile(r"(?i)\b(?:not|never|no|none|neither|nor)\b|n['’]t\b")
 _LIVED = lazy.compile(rf"(?i)\b(?P<w>lived|lived on|ran on) (?:until|till|up to) (?P<b>{HOLE}+)")
 _ONLY_GOT = lazy.compile(
     rf"(?i)\branks? (?P<a>{HOLE}+) (?:(?:was|were) )?(?P<w>only|merely) (?:(?:got|received|saw)|(?:ended|stopped|terminated) (?:with|by)) (?:signal )?(?P<b>{HOLE}+)"
@@ -86,7 +86,7 @@ def _died(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
 
 def _ended_at(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """`rank * died at *`, `lived until *`: the end of a process; `died`, where its own row has a signal or an exit status that is no zero."""
-    for m in () if _DENIED.search(clause.own) else (*_DIED_AT.finditer(clause.own), *_LIVED.finditer(clause.own)):
+    for m in () if DENIED.search(clause.own) else (*_DIED_AT.finditer(clause.own), *_LIVED.finditer(clause.own)):
         end = next((g.cells[0] for g in clause.groups if g.start == m.start("b") and len(g.cells) == 1), None)
         if end is None or end.column != "end_ts" or ledger.get(end.id).query != "process_exits":
             continue
