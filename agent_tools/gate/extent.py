@@ -295,22 +295,11 @@ def _at_intervals(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     for m in _STEPS_APART.finditer(clause.own):
         cell = next(g.cells[0] for g in clause.groups if g.start == m.start("n"))
         evidence = ledger.get(cell.id)
-        known = (
-            [
-                v
-                for r in range(len(evidence.rows))
-                if isinstance(v := held(ledger, evidence.cell("step", r), "step"), int)
-            ]
-            if cell.column == "step"
-            else []
-        )
+        steps = [evidence.value("step", r) for r in range(len(evidence.rows))] if cell.column == "step" else []
+        known = [s for s in steps if isinstance(s, int)]
         between = {b - a for a, b in pairwise(known)}
-        if (
-            evidence.query == "checkpoints"
-            and whole(evidence, ledger)
-            and len(known) == len(evidence.rows)
-            and between == {cell.value}
-        ):
+        complete = evidence.query == "checkpoints" and whole(evidence, ledger) and known == steps
+        if complete and between == {cell.value}:
             yield m.span("w")
 
 
