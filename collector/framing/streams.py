@@ -256,7 +256,7 @@ class Demux:
         stream = self._stream(label)
         wanted = mask | stream.open
         if not wanted:
-            return self._states.looked(chunk.data, start, end, mask, False)
+            return
         line = TimedLine(text, seat, label, self, chunk.data, start)
         rows: list[tuple[ParsedRow, str]] = []
         was_open, opened = stream.open, 0

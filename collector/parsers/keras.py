@@ -134,12 +134,11 @@ class Keras:
         values = _values(rest)
         if "loss" not in values:
             return []
-        again = self._whole is not None and self._whole[0] == line.line_no
-        planned = [*([] if again else self._over()), *self._plan(line)]
+        drawn = self._whole if self._whole is not None and self._whole[0] == line.line_no else None  # the same bar
+        planned = [*(() if drawn else self._over()), *self._plan(line)]
         full = match["total"] in (match["n"], "Unknown", "None") and "ETA:" not in rest
-        split = "eval" if full and self._full and self._epoch is not None else "train"
-        if again and self._whole is not None:
-            split = self._whole[1]
+        evaluating = full and self._full and self._epoch is not None
+        split = drawn[1] if drawn else "eval" if evaluating else "train"
         loss = values["loss"]
         each = next((m for m in _EACH.finditer(rest) if m["what"] == "step"), None)
         counted = {"batch": int(match["n"])}
