@@ -27,6 +27,7 @@ from agent_tools.gate.ordinals import anew, misordered
 from agent_tools.gate.owners import of_no_name, of_others
 from agent_tools.gate.pairs import in_turn, mismatched, neither
 from agent_tools.gate.parting import overstated
+from agent_tools.gate.refuted import refuted
 from agent_tools.gate.relations import miscast, of_two, orphaned, related, strangers, uncounted, unowned
 from agent_tools.gate.sequence import back, disordered
 from agent_tools.gate.tellings import mistold
@@ -96,6 +97,7 @@ def disagreement(text: str, ledger: Ledger) -> str:
             or bounded(clause, ledger)
             or mistold(clause, ledger)
             or miscounted(clause, ledger)
+            or refuted(clause, ledger)
             or mismatched(clause, ledger)
         )
         if why:
@@ -224,9 +226,11 @@ def _apart(clause: Clause, ledger: Ledger) -> str:
 
 def _each_its_own(named: Sequence[Group], figures: tuple[Group, Group] | None) -> bool:
     """Whether each of two figures that are set against each other is that of the one who is named in the same place."""
-    if figures is None or len(named) != 2 or named[0].column != named[1].column:
+    half = len(named) // 2
+    sides = named[:half], named[half:]
+    if figures is None or not half or [g.column for g in sides[0]] != [g.column for g in sides[1]]:
         return False
-    couples = [(n.cells[0], f.cells[0]) for n, f in zip(named, figures, strict=True)]
+    couples = [(n.cells[0], f.cells[0]) for side, f in zip(sides, figures, strict=True) for n in side]
     return all(len(n.cells) == 1 for n in named) and all(a.id == b.id and a.row == b.row for a, b in couples)
 
 

@@ -27,7 +27,7 @@ from agent_tools.gate.denials import affirmed, denies, is_absent, is_said, negat
 from agent_tools.gate.edges import beside_edge, of_other_end, of_part, outside_of_run
 from agent_tools.gate.extremes import extremes
 from agent_tools.gate.fates import spared
-from agent_tools.gate.findings import affirmed_of, bare, contradicts, none_of, of_named, own_words, twins
+from agent_tools.gate.findings import affirmed_of, bare, contradictions, of_named, own_words, twins
 from agent_tools.gate.fleetnone import asked_of_fleet
 from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
 from agent_tools.gate.kills import crashed, unkilled
@@ -109,7 +109,7 @@ class Backing:
             (ref for a in assessments if a.status in ("confirmed", "suspected") for ref in cited(assessment_texts(a))),
             ledger,
         )
-        self._none = none_of(assessments)
+        self._contradicts = contradictions(assessments)
         self._own_words = own_words(assessments, ledger)
         out = [(a.counterfactual, affirmed(title(a.code))) for a in assessments if a.status == "ruled_out"]
         told = [(t, "") for a in assessments if a.status in ("confirmed", "suspected") for t in assessment_facts(a)]
@@ -165,7 +165,7 @@ class Backing:
             found["the log"] = None
         found |= {m["who"]: None for m in BY_WHOM.finditer(plain) if not spoken_of(m["who"], seen)}
         found |= {m["who"]: None for m in BY_THING.finditer(plain)}
-        if said := contradicts(text, refs, self._none):
+        if said := self._contradicts(text, refs):
             found[said] = None
         if word := untrained(text, list(self._cells(refs)), self.ledger):
             found[word] = None

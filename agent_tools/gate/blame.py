@@ -17,6 +17,7 @@ _HARDWARE = lazy.compile(
     r"(?i)\b(?:hardware|faulty|defective|broken|bad|failing|dying|damaged|dead|unhealthy)\b[^.;]{0,40}"
     r"\b(?:gpus?|cards?|nodes?|hosts?|memory|hbm|links?|cables?|nvlink|switch(?:es)?|boards?|devices?|machines?|fault|failure|problem|error)\b"
     r"|\b(?:gpus?|cards?|nodes?|links?|hbm|boards?)\b[^.;]{0,20}\b(?:(?:is|are|was|were|went) (?:bad|broken|faulty|defective|dead|dying|damaged|unhealthy)|failed(?! to allocate\b)|died|malfunction\w*)\b"
+    r"|\b(?:hardware|gpus?|cards?|nodes?|hosts?|machines?|links?|hbm|nvlink)\b[^.;,]{0,20}\b(?:is|are|was|were) (?:[a-z]+ )?(?:to blame|at fault|the culprits?|guilty|responsible)\b"
 )
 _NOT_SO = lazy.compile(
     r"(?i)\b(?:is|are|was|were|did|does|do|has|have|had)(?:n['’]t\b| (?:not|never)\b(?! (?:only|just|merely)\b))"

@@ -40,7 +40,7 @@ _CAUSAL = lazy.compile(
     r"|the reason|explains? (?:why|it|the)|that is why|so it (?:failed|crashed|died)|hence|therefore|thus|consequently|thanks to|did (?:it|this|that) to|root"
     r"|(?:failed|fails) (?:by|from|of|over)|(?:was|were|is|are) lost to|fell to"
     r"|(?:took|takes|brought|brings|pulled|pulls|dragged|drags|tore|tears) (?:[\w*()']+ ){1,4}?down"
-    r"|(?:made|makes|making|forced|forces|forcing|lets|let|drove) (?:[\w*()']+ ){1,4}?(?:to )?(?:exit|fail|crash|die|hang|abort|freeze|stall|diverge))\b"
+    r"|(?:made|makes|making|forced|forces|forcing|lets|let|drove) (?:[\w*()']+ ){1,8}?(?:to )?(?:exit|fail|crash|die|hang|abort|freeze|stall|diverge))\b"
 )
 _ACTS = lazy.compile(
     r"(?i)(?:\*[\])]?|\b(?:slurm|scheduler|controller|kernel|node|host|machine|gpu|user|operator|somebody|someone|which|that|who))\s+(?:has |had )?"

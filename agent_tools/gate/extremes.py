@@ -14,7 +14,7 @@ from agent_tools.gate.agreement import OF_ORDER, direction
 from agent_tools.gate.bounds import AT_BOUND
 from agent_tools.gate.clauses import SUBJECTS, Clause, Group, clauses, held, size
 from agent_tools.gate.order import at_end
-from agent_tools.references import HOLE
+from agent_tools.references import HOLE, masked
 from store import lazy
 
 _MOST = lazy.compile(
@@ -47,7 +47,8 @@ _WAS_ONE = lazy.compile(rf"(?i)[^{HOLE},;]*\b(?:is|was|were|are)[^{HOLE},;]{{0,1
 
 def extremes(text: str, ledger: Ledger) -> str:
     """A word like "slowest" or "most" that no cited figure of the clause bears out in its column; "" where each is."""
-    for clause in clauses(text, ledger):
+    found = clauses(text, ledger)
+    for clause in found:
         bounds = {m.end() for m in AT_BOUND.finditer(clause.own)}
         words = list(_MOST.finditer(clause.own))
         for i, word in enumerate(words):
@@ -60,7 +61,9 @@ def extremes(text: str, ledger: Ledger) -> str:
                 _of_one(word, clause, ledger) or not _named_so(word, clause) or _of_attempt(word, clause, ledger)
             ):
                 return word[0]
-    return ""
+    told = [(c.at, c.at + len(c.text)) for c in found]
+    beside = (m for m in _MOST.finditer(masked(text)) if not any(a <= m.start() < b for a, b in told))
+    return next((m[0] for m in beside), "")  # a clause that cites nothing bears out none
 
 
 def _of_two(word: re.Match[str], clause: Clause) -> list[CellValue]:

@@ -7,7 +7,7 @@ GPU [[E8.gpu]] ran out of memory.        another one, of which the finding only 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from agent_tools.evidence import CellValue, Ledger
@@ -92,16 +92,37 @@ _NONE = lazy.compile(r"(?i)\b(?P<verb>[a-z]{3,20}) no (?P<noun>[a-z]{3,20})\b")
 """What a finding says that there was none of, and what was not done with it: `reported no step`."""
 
 
-def none_of(assessments: Iterable[Assessment]) -> list[tuple[set[str], str, str]]:
-    """What the findings on a job deny, each with its cells: the verb and the thing of `reported no step`."""
+_NOT_YET = lazy.compile(
+    r"(?i)\b(?P<noun>[a-z]{3,20}) (?:has|have|had) not (?:yet )?(?:been )?(?P<verb>(?!been)[a-z]{3,20})\b"
+)
+"""What a finding on the job says has not come to it: `its start time has not come`."""
+
+
+def contradictions(assessments: Iterable[Assessment]) -> Callable[[str, Sequence[str]], str]:
+    """What says by which words a sentence affirms what a finding denies: of a cell that it cites, or that it has come to the job at all."""
     found = [a for a in assessments if a.status in ("confirmed", "suspected")]
-    facts = [
-        (set(cited([t])), m) for a in found for t in assessment_facts(a) for m in _NONE.finditer(_MARK.sub("*", t))
-    ]
-    return [(refs, m["verb"].lower(), singular(m["noun"])) for refs, m in facts if refs]
+    told = [(set(cited([t])), _MARK.sub("*", t), a.status) for a in found for t in assessment_facts(a)]
+    none = [(refs, m["verb"].lower(), singular(m["noun"])) for refs, t, _ in told if refs for m in _NONE.finditer(t)]
+    not_yet = [m for _, t, status in told if status == "confirmed" for m in _NOT_YET.finditer(t)]
+
+    def said(text: str, refs: Sequence[str]) -> str:
+        return _contradicts(text, refs, none) or _has_come(text, not_yet)
+
+    return said
 
 
-def contradicts(text: str, refs: Iterable[str], denied: Iterable[tuple[set[str], str, str]]) -> str:
+def _has_come(text: str, denied: Iterable[re.Match[str]]) -> str:
+    """The words of a sentence that say has come what a finding on the job says has not; "" where there are none."""
+    own = _MARK.sub("*", text)
+    for m in denied:
+        is_so = r"(?:has|have|had|is|was)(?: [a-z]+)?"
+        found = re.search(rf"(?i)\b{re.escape(m['noun'])} {is_so} {re.escape(m['verb'])}\b", own)
+        if found and not negated(own, found.end() - 1):
+            return found[0].lower()
+    return ""
+
+
+def _contradicts(text: str, refs: Iterable[str], denied: Iterable[tuple[set[str], str, str]]) -> str:
     """The words of a sentence that affirm what a finding denies of a cell that it cites; "" where there are none."""
     own, cited_here = _MARK.sub("*", text), set(refs)
     for cells, verb, noun in denied:

@@ -199,9 +199,10 @@ def _two(clause: Clause) -> tuple[CellValue, CellValue] | None:
         for g in clause.groups
         if g.column != cells[0].column and g.start < clause.groups[_at(clause, cells[1])].start
     ]
-    several = len(named) == 2 and named[0][0].column == named[1][0].column
-    if several and any((n[0].id, n[0].row) != (c.id, c.row) for n, c in zip(named, cells, strict=True)):
-        return None  # two are named: the figures have to be theirs, in the same order
+    for column in {n[0].column for n in named}:
+        of = [n for n in named if n[0].column == column]
+        if len(of) == 2 and any((n[0].id, n[0].row) != (c.id, c.row) for n, c in zip(of, cells, strict=True)):
+            return None  # two are named: the figures have to be theirs, in the same order
     return cells[0], cells[1]
 
 

@@ -18,6 +18,7 @@ _TRAINING = lazy.compile(
     r"|\btraining (?:had (?:already )?(?:begun|started)|was (?:already )?(?:under ?way|running|going on|in progress|in full swing))\b"
     r"|\b(?:after|once) training (?:had |has )?(?:begun|began|started)\b|\bwhile (?:it|the (?:job|run|model)) (?:was training|trained)\b"
     r"|\b(?:stopped|ended|halted|interrupted|broke off|killed|aborted|cut short) (?:the )?training\b"
+    r"|\b(?<!no )training (?:stopped|ended|broke off|halted|ceased|stalled)\b|\b(?:got|came|made it) (?:as far as|to) (?:its|the) first (?:training )?step\b"
 )
 _DENIED = lazy.compile(
     r"(?i)\b(?:no|not|never|before|until|unless|whether|if|nor|without)\b[^,;:]{0,32}$|n['’]t\b[^,;:]{0,32}$"

@@ -55,7 +55,6 @@ def test_figures_are_cells(ledger: Ledger):
     [
         "Job [[E1:1.job_id]] failed because of [[E1:1.node_list]].",
         "[[E1:1.node_list]] killed job [[E1:1.job_id]].",
-        "The node [[E1:1.node_list]] is to blame for job [[E1:1.job_id]].",
         "The failure of [[E1:1.job_id]] was due to [[E1:1.node_list]].",
     ],
 )
