@@ -8,9 +8,9 @@ The ledger also remembers which cells were *shown* to whoever reasons: a cell th
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from store.redact import redact_lines
@@ -66,13 +66,20 @@ class Evidence:
     sha256: str
     coverage: tuple[Coverage, ...] = ()
     caveat: str = ""
+    _places: dict[str, int] = field(init=False, repr=False, compare=False)
+    """Each column's position: cells are asked for by name, thousands of times for one sentence."""
+
+    def __post_init__(self) -> None:
+        """Find the columns' places."""
+        last_to_first = reversed([*enumerate(self.columns)])  # of two of one name the first is meant
+        object.__setattr__(self, "_places", {c.name: i for i, c in last_to_first})
 
     def index(self, column: str) -> int:
         """Position of a column. Raises KeyError with the names that exist."""
-        for i, c in enumerate(self.columns):
-            if c.name == column:
-                return i
-        raise KeyError(f"{self.id}: no column {column!r}; there are {', '.join(c.name for c in self.columns)}")
+        i = self._places.get(column)
+        if i is None:
+            raise KeyError(f"{self.id}: no column {column!r}; there are {', '.join(c.name for c in self.columns)}")
+        return i
 
     def cell(self, column: str, row: int = 0) -> CellValue:
         """One cell with its address. Raises KeyError for an unknown column, IndexError for a row that is not held."""
@@ -97,9 +104,12 @@ class Evidence:
 
     def _bounds(self, row: int) -> dict[str, str]:
         """The columns of a row whose values are only a bound, with the words for it."""
-        held = zip(self.columns, self.rows[row], strict=True)
-        told = {c.name: value for c, value in held if c.name in (OR_LATER, OR_LESS) and isinstance(value, str)}
-        return {name: which.replace("_", " ") for which, names in told.items() for name in names.split()}
+        bounds: dict[str, str] = {}
+        for which in (OR_LATER, OR_LESS):
+            names = self.rows[row][self._places[which]] if which in self._places else None
+            if isinstance(names, str):
+                bounds |= dict.fromkeys(names.split(), which.replace("_", " "))
+        return bounds
 
     def value(self, column: str, row: int = 0) -> Cell:
         """The bare value of a cell; None also where the evidence holds no such row."""
@@ -130,6 +140,8 @@ class Ledger:
         self._asked: dict[str, str] = {}
         self._shown: dict[str, set[tuple[int, str]]] = {}
         self._whole: set[str] = set()
+        self._numeric: dict[str, tuple[str, ...]] = {}
+        """Of evidence that was shown whole, the columns in which a row holds a number."""
         self._everything = False
 
     def record(self, result: Result, tool: str, arguments: dict[str, Any]) -> Evidence:
@@ -270,12 +282,23 @@ class Ledger:
 
     def measured(self) -> Iterator[str]:
         """Names of the columns in which a shown cell holds a number, in order of evidence and column."""
-        for evidence in self._by_id.values():
-            whole = self._everything or evidence.id in self._whole
-            for i, c in enumerate(evidence.columns):
-                seen = range(len(evidence.rows)) if whole else (r for r, n in self._shown[evidence.id] if n == c.name)
-                if any(_number(evidence.rows[r][i]) for r in seen if r < len(evidence.rows)):
-                    yield c.name
+        for id, evidence in self._by_id.items():
+            if self._everything or id in self._whole:
+                if id not in self._numeric:
+                    self._numeric[id] = _numeric(evidence, lambda r, name: True)
+                yield from self._numeric[id]
+            else:
+                seen = self._shown[id]
+                yield from _numeric(evidence, lambda r, name, seen=seen: (r, name) in seen)
+
+
+def _numeric(evidence: Evidence, seen: Callable[[int, str], bool]) -> tuple[str, ...]:
+    """The columns of which one of the seen cells holds a number."""
+    return tuple(
+        c.name
+        for i, c in enumerate(evidence.columns)
+        if any(_number(row[i]) and seen(r, c.name) for r, row in enumerate(evidence.rows))
+    )
 
 
 def _number(value: Cell) -> bool:

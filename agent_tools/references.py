@@ -47,9 +47,10 @@ class Span:
     unit: str = ""
 
 
-def marks(text: str) -> list[Mark]:
-    """Every well-formed reference, in order."""
-    return [Mark(m.start(), m.end(), m[0][2:-2]) for m in MARK.finditer(text)]
+@lru_cache(4096)
+def marks(text: str) -> tuple[Mark, ...]:
+    """Every well-formed reference, in order. The gate asks for those of the findings' sentences with each sentence that it checks."""
+    return tuple(Mark(m.start(), m.end(), m[0][2:-2]) for m in MARK.finditer(text))
 
 
 @lru_cache(1024)
@@ -58,6 +59,7 @@ def masked(text: str) -> str:
     return MARK.sub(lambda m: HOLE * len(m[0]), text)
 
 
+@lru_cache(4096)
 def parse(ref: str) -> tuple[str, int, str]:
     """Evidence id, row and column of a reference with or without its brackets."""
     inner = ref[2:-2] if ref.startswith("[[") and ref.endswith("]]") else ref

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from agent_tools.facts.ending import FAILED_STATES
 from agent_tools.gate.vocabulary import GRAMMAR, NEUTRAL
@@ -33,11 +34,13 @@ QUALIFIED = lazy.compile(
 """Words beside which what a small word claims is not plain."""
 
 
+@lru_cache(1024)
 def affirmed(text: str) -> str:
     """A family's sentence without what it denies."""
     return _DENIED.sub(" ", text)
 
 
+@lru_cache(1024)
 def refused(text: str) -> str:
     """What a family's sentence denies."""
     return " ".join(m[0] for m in _DENIED.finditer(text))

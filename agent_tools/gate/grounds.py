@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.families.base import Assessment, ruling
@@ -174,10 +174,12 @@ def draft_texts(draft: Draft) -> list[str]:
     ]
 
 
+@lru_cache(4096)
 def _flat(text: str) -> str:
     return re.sub(r"\s+", " ", clean(text)).strip()
 
 
+@lru_cache(4096)
 def _unitless(text: str) -> str:
     return _UNIT_BESIDE.sub("", _flat(text))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from store import lazy
 
@@ -18,11 +19,16 @@ def parts(word: str) -> list[str]:
     return [word] if word in _WHOLE else [w for w in _CAMEL.split(word) if w]
 
 
+@lru_cache(4096)
 def stems(text: str) -> frozenset[str]:
-    """The stems of a text's words; what is written together in capitals or with underscores is taken apart."""
+    """The stems of a text's words; what is written together in capitals or with underscores is taken apart.
+
+    The findings' sentences and the descriptions of columns are asked for with each sentence that is checked.
+    """
     return frozenset(stem(w) for piece in re.findall(r"[^\W\d]+", text) for w in parts(piece))
 
 
+@lru_cache(8192)
 def stem(word: str) -> str:
     """A word without its ending, so that what is said in another form is found."""
     low = _ISE.sub("is", word.lower().replace("’", "'"))
