@@ -114,14 +114,15 @@ class Shown:
         self._minutes = _Kept(_MINUTES)
         self._gpus = _Kept(_GPUS)
         self._once: dict[str, _Kept] = {}
-        self._macro = self._each = ""
-        self._redacts = False
+        self._macro = self._each = self._redacts = ""
 
     def put(self, opened: Opened, sql: str, params: Mapping[str, Cell]) -> None:
         """Make a question's tables those of these segments."""
-        if not self._redacts and redact_sql.MACRO in sql:  # few do, and it is long
-            run(self._con, redact_sql.macro())
-            self._redacts = True
+        if (
+            redact_sql.MACRO in sql and (redacts := redact_sql.macro(sql, params)) != self._redacts
+        ):  # few do, and it is long
+            run(self._con, redacts)
+            self._redacts = redacts
         by_gpu = TOTALS in sql
         by_minute = by_gpu or MACRO in sql
         for table, segments in opened.items():

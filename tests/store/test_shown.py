@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from duckdb import DuckDBPyConnection
 
-from store import Reader, Writer, engine, shown, views
+from store import Reader, Writer, engine, redact_sql, shown, views
 from store.catalog import catalog
-from store.rows import GpuSample, Row, SlurmJob, TrainStep, columns, tables
+from store.rows import GpuSample, LogEvent, Row, SlurmJob, TrainStep, columns, tables
 from store.statements import Given, run
 
 T = datetime(2026, 3, 1, 10, 0, 30, tzinfo=UTC)
@@ -210,3 +210,32 @@ def test_a_parse_tree_serves_any_connection_and_any_value(lake: Path) -> None:
         with Reader(lake) as reader:
             seen.append([r["state"] for r in reader.ask("job_attempts", job_id=job).dicts()])
     assert seen == [["FAILED"], [], ["FAILED"]]
+
+
+def test_a_search_never_meets_a_secret_whatever_was_asked_before(tmp_path: Path) -> None:
+    """What takes secrets out of a searched text is left out of questions that search nothing, and is back in the next one."""
+    key = "hf_" + "Ab3dE6gH9jK2mN5pQ8sT1vW4xY7zAb3dE6"
+    rows: list[Row] = [
+        SlurmJob(job_id="7", attempt=1, name=f"run-{key}", state="FAILED", ts=T, end_ts=T),
+        LogEvent(job_id="7", attempt=1, kind="exception", name="ValueError", message=f"no access with {key}", ts=T),
+    ]
+    Writer(tmp_path / "lake", durable=False).append(rows, batch="a")
+    with Reader(tmp_path / "lake", threads=1) as reader:
+        for search, found in ((None, 1), ("access|run-", 1), (key, 0), (None, 1), ("Ab3dE6gH9", 0)):
+            assert reader.ask("log_events", job_id="7", pattern=search).row_count == found, search
+            assert reader.ask("find_jobs", name=search).row_count == found, search
+
+
+@pytest.mark.parametrize(
+    ("condition", "params", "all_of_it"),
+    [
+        ("($name IS NULL OR regexp_matches(without_secrets(name), $name))", {"name": None}, True),
+        ("($name IS NULL OR regexp_matches(without_secrets(name), $name))", {"name": "a"}, False),
+        ("($name IS NULL OR a(without_secrets(x), $name)) AND b(without_secrets(y), $name)", {"name": None}, False),
+        ("regexp_matches(without_secrets(text), $pattern)", {"pattern": None}, False),
+    ],
+)  # fmt: skip
+def test_secrets_are_looked_for_wherever_a_search_may_be_made(
+    condition: str, params: dict[str, str | None], all_of_it: bool
+) -> None:
+    assert (" AS t" in redact_sql.macro(condition, params)) == all_of_it
