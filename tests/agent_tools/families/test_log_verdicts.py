@@ -19,15 +19,14 @@ CASES = list(csv.DictReader((LOGS / "expected.csv").read_text(encoding="utf-8").
 def test_a_log_alone_gives_a_family_that_a_careful_reader_accepts(case: dict[str, str], tmp_path: Path) -> None:
     """And every sentence of its draft passes the gate: one that is refused is dropped from the verdict."""
     facts = facts_of((LOGS / f"{case['name']}.txt").read_text(encoding="utf-8"), tmp_path)
-    draft = differential.draft(facts)
+    made = differential.differential(facts)
+    draft = made.draft
     found = f"{draft.family}:{draft.mode}" if draft.mode else draft.family
     accepted = case["accepted"].split("|")
     assert found in accepted or draft.family in accepted, draft.headline
-    notes: list[str] = []
-    assessed = list(differential.assess_all(facts, notes).values())
-    assert not notes
+    assert not made.notes
     facts.ledger.show_all()
-    report = Gate().check(draft, facts.ledger, assessed, draft)
+    report = Gate().check(draft, facts.ledger, made.assessments, draft)
     assert report.ok, report.problems
 
 
