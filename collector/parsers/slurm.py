@@ -56,11 +56,13 @@ NAMES: dict[str, str] = {
 
 _CANCEL = lazy.compile(
     r"\*\*\* (?P<kind>HetJob|HET ?JOB|JOB|STEP) (?P<id>[\w.+\[\]<>-]+)(?: STEPD TERMINATED)?(?:\s+ON\s+(?P<node>[\w.-]+|<[\w -]{1,40}>))?"
-    r"\s+(?:(?:(?P<verb>CANCELLED|FAILED|KILLED|SIGNALED|EXCEEDED)\s+)?AT\s+(?P<time>[\dT:-]{8,25}|[\dTYMDHhmSsXx:-]{8,25}|<[^<>]{1,30}>)|CANCELLED(?=\s+DUE [Tt][Oo]))"
+    r"\s+(?:(?:(?P<verb>CANCELLED|FAILED|KILLED|SIGNALED|EXCEEDED)\s+)?AT\s+(?P<time>[\dT:-]{8,25}|[\dTYMDHhmSsXx:-]{8,25}|<[^<>]{1,30}>)|CANCELLED(?: (?:\.\.\.|…))?(?=\s+DUE [Tt][Oo]))"
     r"(?:\s+DUE [Tt][Oo]\s*(?P<why>[^*]*?))?\s*(?P<end>\*\*\*|$)"
 )
-"""Of what a poster has masked, a node between angle brackets and the letters of a time, the rest is Slurm's word all the same."""
+"""Of what a poster has masked, a node between angle brackets, the letters of a time, or dots for it, the rest is Slurm's word all the same."""
 _OPENING = lazy.compile(r"\*\*\* (?:HetJob|HET ?JOB|JOB|STEP) [\w.+\[\]<>-]+ ")
+# What a program that looks for the line says of it in a comment; a report that stands in comments comes here without its marks.
+_REMARK = lazy.compile(r"\s{0,40}(?:#|//)\s{1,8}\*\*\* ")
 _REASONS = (
     ("TIME LIMIT", "time_limit"),
     ("PREEMPTION", "preempted"),
@@ -130,9 +132,10 @@ _ASKED = lazy.compile(
 _STEPD = lazy.compile(
     r"^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?\](?P<who>) (?:\[(?P<step>\d+(?:[_+]\d+)?\.\w+)\] )?(?P<level>error): (?P<text>(?(step)|(?:execve\(\): |[Cc]ouldn't chdir to |[Cc]ould not open std(?:out|err|in) file|IO setup failed: |pyxis: |spank: )).+)$"
 )
-# seff's summary, which a job script may print or a mail carries.
+# seff's summary, which a job script may print or a mail carries, and that of jobinfo, which sites print at the end of a job.
 _SEFF = lazy.compile(
-    r"^\s*State: (?P<state>TIMEOUT|PREEMPTED|NODE_FAIL|DEADLINE|BOOT_FAIL|CANCELLED(?=.*\(exit code))(?: \(exit code \d+\))?\s*$"
+    r"^\s*State(?P<jobinfo> {2,40})?: (?P<state>TIMEOUT|PREEMPTED|NODE_FAIL|DEADLINE|BOOT_FAIL|CANCELLED(?(jobinfo)(?= by \d)|(?=.*\(exit code)))"
+    r"(?: \(exit code \d+\)|(?<=CANCELLED) by \d{1,10})?\s*$"
 )
 _SEFF_NAMES = {
     "TIMEOUT": "time_limit",
@@ -146,8 +149,8 @@ _SEFF_NAMES = {
 _MAIL = lazy.compile(
     r"(?:Slurm|SLURM) (?:Array (?:Summary|Task) )?Job_id=\S+ .{0,200}(?:Ended|Failed), Run time \S+, (?P<state>TIMEOUT|PREEMPTED|NODE_FAIL|DEADLINE|BOOT_FAIL|CANCELLED)\b"
 )
-# slurmd's only line in the output of a batch job that it did not start.
-_PROLOG = lazy.compile(r"\s*Error running slurm (?:task_?)?prolog: \d+\s*$")
+# slurmd's only line in the output of a batch job that it did not start, and slurmstepd's of a task, copied without its name.
+_PROLOG = lazy.compile(r"\s*(?:Error running slurm (?:task_?)?prolog: |TaskProlog failed status=)\d+\s*$")
 # Names whose messages come without "error:"; everything else without it is chatter (srun -v, pyxis's progress).
 _UNLABELLED = {
     "step_aborted",
@@ -185,6 +188,8 @@ class Slurm:
         ": this job is ",
         "equeued ",
         "State: ",
+        "State  ",
+        "TaskProlog failed",
         "Job_id=",
         "] error: ",
     )
@@ -220,7 +225,7 @@ class Slurm:
         return self._cancels(held) if held else []
 
     def _line(self, line: Line) -> list[ParsedRow]:
-        if _OPENING.search(line.text):
+        if _OPENING.search(line.text) and not _REMARK.match(line.text):
             rows = self._cancels(line, only_whole=True)
             if rows:
                 return rows

@@ -137,6 +137,13 @@ def test_a_full_bar_and_a_save_complete_a_run_of_an_unknown_program(tmp_path: Pa
     assert (a.status, a.confidence < 0.85) == ("confirmed", True)
 
 
+def test_what_a_site_prints_at_the_end_of_a_job_tells_that_it_completed(tmp_path: Path) -> None:
+    shown = World(tmp_path).text(
+        "Name                : tune-a", "State               : COMPLETED", "ExitCode            : 0:0"
+    )
+    assert judge(shown, assess).status == "suspected"
+
+
 def test_a_full_bar_of_an_epoch_completes_nothing(tmp_path: Path) -> None:
     a = judge(World(tmp_path).text("Epoch 1/90: 100%|##########| 260/260 [02:38<00:00,  1.64it/s]"), assess)
     assert a.status == "undecidable"

@@ -26,6 +26,7 @@ def parse(text):
         ("Memory cgroup out of memory: Killed process 4242 (python3) total-vm:1kB, anon-rss:1kB", "kernel_oom", None),
         ("Out of memory: Killed process 9 (python)", "kernel_oom", None),
         ("State: OUT_OF_MEMORY (exit code 0)", "seff", None),
+        ("State               : OUT_OF_MEMORY", "seff", None),
         ("Slurm Job_id=51 Name=tok-7b Failed, Run time 00:41:07, OUT_OF_MEMORY", "seff", None),
         ("SLURM Job_id=51 Name=tok-7b Failed, Run time 00:41:07, OUT_OF_MEMORY", "seff", None),
         ("ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.", "ray_oom", None),
@@ -61,6 +62,7 @@ def test_an_oom_kill_keeps_step_and_count():
         "CUDA out of memory. Tried to allocate 2.00 GiB",
         "memory limit: 40 GB",
         "fork: a utensil",
+        "last State : OUT_OF_MEMORY",
     ],
 )
 def test_what_resembles_it_gives_nothing(text):

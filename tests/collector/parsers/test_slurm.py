@@ -159,6 +159,7 @@ def test_a_task_exit_has_status_or_signal(text, want):
         ("slurmstepd: error: pyxis: container start failed with error code: 1", "container_failed"),
         ("slurmstepd: error: Prolog failed on n1", "prolog_failed"),
         ("Error running slurm prolog: 1", "prolog_failed"),
+        ("TaskProlog failed status=13", "prolog_failed"),
         ("sbcast: error: REQUEST_FILE_BCAST(gpu01): No such file or directory", "bcast_failed"),
         ("sbcast: error: Can't open `train.sqsh`: No such file or directory", "bcast_failed"),
         ("srun: launch/slurm: _step_signal: Terminating StepId=3022331.0", "force_terminated"),
@@ -221,6 +222,11 @@ def test_no_text_can_crash_it(lines):
         ("  State: BOOT_FAIL (exit code 0)", "boot_failed"),
         ("State: CANCELLED", None),
         ("State: COMPLETED (exit code 0)", None),
+        ("State               : TIMEOUT", "time_limit"),
+        ("State               : CANCELLED by 1207", "cancelled"),
+        ("State               : CANCELLED", None),
+        ("State : TIMEOUT", None),
+        ("Order   : State               : TIMEOUT", None),
         ("order 7, State: CANCELLED (exit code 0)", None),
     ],
 )
@@ -235,6 +241,7 @@ def test_seffs_word_for_an_end_from_outside(line: str, name: str | None) -> None
         ("srun: error: *** STEP 51.0 ON gpu07 CANCELLED AT <date> DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***", "node_failure", "gpu07"),
         ("slurmstepd: error: *** JOB 51 ON gpu07 CANCELLED AT XXXX-XX-XXTXX:XX:XX DUE TO PREEMPTION ***", "preempted", "gpu07"),
         ("slurmstepd: error: *** JOB 51 ON gpu07 CANCELLED AT YYYY-MM-DDTHH:MM:SS ***", "cancelled", "gpu07"),
+        ("slurmstepd: error: *** JOB <id> ON gpu07 CANCELLED ... DUE TO PREEMPTION ***", "preempted", "gpu07"),
     ],
 )  # fmt: skip
 def test_what_a_poster_masks_leaves_the_word_slurms(line: str, name: str, host: str | None) -> None:
@@ -256,6 +263,11 @@ def test_what_a_poster_masks_leaves_the_word_slurms(line: str, name: str, host: 
 )
 def test_the_subject_of_slurms_mail_names_the_end(line: str, name: str | None) -> None:
     assert [e.name for e in parse(line)] == ([name] if name else [])
+
+
+@pytest.mark.parametrize("mark", ["#  ", "    // "])
+def test_a_remark_in_a_program_about_the_line_is_no_cancel(mark: str) -> None:
+    assert parse(f"{mark}*** JOB 51 ON gpu07 CANCELLED AT 2026-03-01T10:00:00 DUE TO PREEMPTION ***") == []
 
 
 @pytest.mark.parametrize(
