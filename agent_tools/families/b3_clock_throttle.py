@@ -179,14 +179,14 @@ def _by_clock(facts: Facts, row: RowView) -> Assessment:
 
 
 def _by_words(facts: Facts) -> Assessment | None:
-    """What nvidia-smi told in the job's own output of one moment: severe reasons, without a GPU's name or a clock over time."""
+    """What nvidia-smi or DCGM's watch told in the job's own output: severe reasons, without a clock over time."""
     rows = facts.table("other_events").where(lambda r: r.text("kind") == "throttle" and r.text("severity") == "error")
     if not rows:
         return None
     pace = _slower(facts)
     row = next((r for r in rows if r.text("name") != "hw_slowdown"), rows[0])
     result = Assessment(CODE, "suspected", attribution="undetermined", confidence=0.45 if pace is not None else 0.35)
-    result.headline = f"The driver told in the job's output that clocks were lowered: {row['message']}."
+    result.headline = f"The job's output tells that clocks were lowered: {row['message']}."
     result.speaks_for.append(claim(f"The log says: {row['message']} ({row['file']} line {row['line_no']})."))
     _cost(pace, result)
     result.missing.append(
