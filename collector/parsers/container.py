@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
-from collector.parsers.shapes import strip_label
+from collector.parsers.shapes import SAID, strip_label
 from store import lazy
 
 NAMES: dict[str, str] = {
@@ -26,10 +26,8 @@ _APPTAINER = (
     r"container|image|overlay|\.sif\b|docker://|oras://|library://|\bstat /|executable file not found|mount|namespace|squashfs|"
     r"sandbox|registry|\bOCI\b|\boci\b|starter|hostfs|fakeroot"
 )
-# Somebody tells of the line in a sentence of their own; a script that prints the words itself says nothing before the quotation.
-_TOLD = r"\b(?i:error|message|says|got|get|getting|gives|following)\b[^\"'`]{0,40}[\"'`]"
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("apptainer", lazy.compile(rf"(?:^\W*|{_TOLD})FATAL: {{3}}(?P<text>(?=.{{0,600}}(?i:{_APPTAINER}))\S.{{1,600}})")),
+    ("apptainer", lazy.compile(rf"(?:^\W*|{SAID})FATAL: {{3}}(?P<text>(?=.{{0,600}}(?i:{_APPTAINER}))\S.{{1,600}})")),
     ("docker", lazy.compile(r"^(?:docker: )?(?P<text>Error response from daemon: .{1,600}|(?:permission denied while trying to|Cannot) connect to the Docker daemon.{0,400})")),
     ("docker", lazy.compile(r"^docker: (?P<text>(?i:invalid reference format|no such image).{0,600})")),
     ("oci", lazy.compile(r"(?P<text>OCI runtime (?:\w+ )?(?:failed|error): .{1,600})")),

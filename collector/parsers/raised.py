@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.frames import Frame, is_installed
-from collector.parsers.shapes import detail
+from collector.parsers.shapes import SAID, detail
 from store import lazy
 
 _TYPE = r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:\([\w., ]*\))?"
@@ -20,6 +20,7 @@ _LAST = "Error|Exception|Interrupt|Violation|Exceeded|Expired|NotFound|Unavailab
 _WHOLE = (
     "SystemExit|ArrowInvalid|ArrowNotImplemented|TrialPruned|Misconfiguration|BrokenProcessPool|BrokenBarrier|ExceptionGroup"
     "|StopIteration|BadZipFile|BadGzipFile|DimensionMismatch|BrokenExecutor|TerminatedWorker|FailFast|EnforceNotMet"
+    "|OfflineModeIsEnabled"
 )
 _LOWER = r"(?:cv2|struct|zlib|binascii|socket|select)\.(?:error|timeout)"
 _ENDING = rf"(?:(?:[A-Za-z_]\w*\.)+Error|{_LOWER}|(?:[A-Za-z_]\w*\.)+(?:exceptions|errors)\.[A-Z]\w*|(?:[A-Za-z_]\w*\.)*(?:_?[A-Z]\w*(?:{_LAST})|{_WHOLE}))(?:\([\w., ]+\))?"
@@ -30,6 +31,7 @@ UNUSUAL_ANCHORS = (
     "ipFile",
     "DimensionMismatch",
     "EnforceNotMet",
+    "OfflineModeIsEnabled",
     "SystemExit",
 )
 RAISED = lazy.compile(rf"(?P<name>{_TYPE})(?::(?: (?P<text>.*))?)?\s*$")
@@ -43,6 +45,7 @@ _PRINTED = r"^(?!.{0,120}\b(?:WARN|INFO|DEBUG)).{0,120}?<class '"
 GLUED = lazy.compile(
     rf"(?:it/s|s/it|[\w?]\]|\)|^|{_JOINED}|{_PRINTED})(?P<name>{_ENDING}|Exception)(?:: |'>(?:\s*[:,-])?\s+)(?P<text>\S.*)$"
 )
+QUOTED = lazy.compile(rf"{SAID}(?P<name>{_ENDING}): (?P<text>\S.*)$")
 # Types whose text is a single line: what stands below it is of something else.
 ONE_LINE = lazy.compile(r"KeyboardInterrupt|(?:Syntax|Indentation|Tab)Error$")
 # An exception whose text is the traceback of another, told whole.

@@ -27,6 +27,9 @@ _UNITS = {
     "tib": 1024**4,
 }
 
+SAID = r"\b(?i:error|message|says|got|get|getting|gives|following)\b[^\"'`]{0,40}[\"'`]"
+"""What stands before a program's line where somebody quotes it in a sentence; a script that prints it says nothing of the kind."""
+
 # Words that the shell and srun print for a signal, beside the names of the signal module.
 _SPOKEN = {
     "hangup": 1,

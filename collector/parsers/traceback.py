@@ -29,6 +29,7 @@ from collector.parsers.raised import (
     MAX_TEXT,
     ONE_LINE,
     PARAGRAPHS,
+    QUOTED,
     RAISED,
     SITE,
     UNUSUAL_ANCHORS,
@@ -157,6 +158,8 @@ class Traceback:
             return []
         bare = strip_label(line.text).replace(_ABOVE, ": ", 1)
         found = LONE.match(bare) or GLUED.search(bare)
+        if found is None and (quoted := QUOTED.search(bare)) and not CAUGHT.search(bare):
+            found = quoted
         logged = None if found else LOGGED.match(bare)
         if logged and LOG_LINE.match(logged["prefix"]):
             found = logged

@@ -189,6 +189,8 @@ def test_a_lone_exception_after_other_words_of_ignoring_stays_an_error():
         ("binascii.Error: Incorrect padding", "binascii.Error", "Incorrect padding"),
         ("pyarrow.lib.ArrowInvalid: JSON parse error", "pyarrow.lib.ArrowInvalid", "JSON parse error"),
         ("2024-01-01 10:00:00 - ERROR - main - RuntimeError: no", "RuntimeError", "no"),
+        ("The jobs of today end, and I got the error `OSError: no such place", "OSError", "no such place"),
+        ("a.b.OfflineModeIsEnabled: Cannot reach the hub", "a.b.OfflineModeIsEnabled", "Cannot reach the hub"),
         ("lightning.fabric.utilities.exceptions.MisconfigurationException: x y", None, "x y"),
         ("safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge", None, None),
     ],
@@ -215,6 +217,7 @@ def test_an_exception_alone_on_its_line(text, name, message):
         "Error: could not find the file",
         '  File "/venv/lib/python3.10/site-packages/x.py", line 3, in f\n    g()\n\nall good',
         "for x in ErrorType: list",
+        'got the error "OSError: truncated" for sample 7, skipping it',
     ],
 )
 def test_what_resembles_an_exception_gives_nothing(text):
