@@ -26,6 +26,7 @@ class Candidate:
     submit_ts: str = ""
     state: str = ""
     name: str = ""
+    reason: str = ""
 
 
 def candidates(reader: Asks) -> list[Candidate]:
@@ -39,6 +40,7 @@ def candidates(reader: Asks) -> list[Candidate]:
             str(r.get("submit_ts") or ""),
             str(r.get("state") or ""),
             str(r.get("name") or ""),
+            str(r.get("state_reason") or ""),
         )
         for r in found
     ]
@@ -47,8 +49,9 @@ def candidates(reader: Asks) -> list[Candidate]:
 def meant(found: list[Candidate], *, one_file: bool = False) -> Candidate | None:
     """The job whose log is there; of several, the last of their dependency chain; None where that does not decide.
 
-    Of the jobs of a single accounting file, the only one that ended badly is the one that somebody asks about; of those of a folder
-    without a log, the only one of which more is told than that it is in the queue.
+    Of the jobs of a single accounting file, the only one that ended badly is the one that somebody asks about, and of those that all
+    wait for the same reason any, for it is the answer for each; of those of a folder without a log, the only one of which more is
+    told than that it is in the queue.
     """
     if len(found) == 1:
         return found[0]
@@ -59,12 +62,18 @@ def meant(found: list[Candidate], *, one_file: bool = False) -> Candidate | None
     last = _last_of_chain(pool)
     if last is None and one_file and not logged:
         bad = [c for c in found if c.state and c.state.upper().split()[0] in BAD]
-        return bad[0] if len(bad) == 1 else None
+        return bad[0] if len(bad) == 1 else found[0] if wait_alike(found) else None
     if last is None and not logged:
         # The queue's listing tells of everybody's jobs, and of none when it was submitted: what was asked of by its number does.
         asked = [c for c in found if c.submit_ts]
         return asked[0] if len(asked) == 1 else None
     return last
+
+
+def wait_alike(found: list[Candidate]) -> bool:
+    """Whether there are several jobs, and all of them are in the queue for one and the same reason, whatever nodes it names."""
+    reasons = {c.reason.partition(",")[0] for c in found}
+    return len(found) > 1 and {c.state for c in found} == {"PENDING"} and len(reasons) == 1 and "" not in reasons
 
 
 def aliased(reader: Asks, job: str) -> str | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tools.choose import Candidate, aliased, candidates, meant, nameless
+from agent_tools.choose import Candidate, aliased, candidates, meant, nameless, wait_alike
 from agent_tools.viewer import Forbidden
 from collector.intake.discover import stem
 from inquest import safe, who
@@ -109,7 +109,8 @@ def _imported(
     if not any(sum(n for t, n in f.rows.items() if t != "source_health") or _silent(f) for f in report.files):
         raise Failure(_nothing(path, report))
     with Reader(folder, settled=True) as reader:
-        chosen = _chosen(reader, path, job)
+        chosen, alike = _chosen(reader, path, job)
+        notes += alike
         yield Found(reader, chosen, f"{report.zone} ({report.zone_known})", notes)
 
 
@@ -122,23 +123,25 @@ def _bytes(progress: Progress) -> Callable[[str, int, int], None]:
     return show
 
 
-def _chosen(reader: Reader, path: Path, job: str | None) -> str:
+def _chosen(reader: Reader, path: Path, job: str | None) -> tuple[str, list[str]]:
+    """The job, and what is to be said of those beside it for which the answer is the same."""
     all_found = candidates(reader)
     if not all_found:
         named = nameless(reader, job or stem(path.resolve().name))
         if named is not None:
-            return named
+            return named, []
         raise Failure(f"nothing in {path} names a job, and there is no log either")
     if job is not None:
         if any(c.job_id == job for c in all_found):
-            return job
+            return job, []
         if (other := aliased(reader, job)) is not None:
-            return other
+            return other, []
         raise Failure(f"no job {safe.line(job)} in {path}; there are {_listed(all_found)}")
     chosen = meant(all_found, one_file=path.is_file())
     if chosen is None:
         raise Failure(f"{path} holds several jobs; choose one with --job N: {_listed(all_found)}", USAGE)
-    return chosen.job_id
+    others = [c for c in all_found if c is not chosen] if wait_alike(all_found) else []
+    return chosen.job_id, [f"The other jobs wait for the same reason: {_listed(others)}."] if others else []
 
 
 def _name(target: str) -> str:

@@ -44,3 +44,19 @@ def test_beside_the_queues_listing_the_job_of_which_more_is_told_is_meant(
     """Two logs say as much as two records: then it has to be named."""
     jobs = [Candidate(str(7 + n), lines, submit_ts="2026-03-01" if n < submitted else "") for n in range(3)]
     assert (one.job_id if (one := meant(jobs)) else None) == chosen
+
+
+@pytest.mark.parametrize(
+    ("waiting", "chosen"),
+    [
+        ([("PENDING", "QOSGrpGRES"), ("PENDING", "QOSGrpGRES")], "7"),
+        ([("PENDING", "ReqNodeNotAvail, UnavailableNodes:n3"), ("PENDING", "ReqNodeNotAvail")], "7"),
+        ([("PENDING", "QOSGrpGRES"), ("PENDING", "Dependency")], None),
+        ([("PENDING", "QOSGrpGRES"), ("RUNNING", "None")], None),
+        ([("PENDING", ""), ("PENDING", "")], None),
+    ],
+)
+def test_of_jobs_that_all_wait_for_one_reason_any_is_meant(waiting: list[tuple[str, str]], chosen: str | None) -> None:
+    jobs = [Candidate(str(7 + n), 0, state=state, reason=reason) for n, (state, reason) in enumerate(waiting)]
+    assert (one.job_id if (one := meant(jobs, one_file=True)) else None) == chosen
+    assert meant(jobs) is None
