@@ -23,7 +23,11 @@ _DEEPEST = 8
 """How many quotations of a quotation are opened."""
 _FENCE = lazy.compile(rb"[ \t]{0,8}(?:`{3,8}|~{3,8})[\w.+-]{0,20}\s{0,8}")
 _LEADS = 3
-"""Lines of a post that may stand above its only block."""
+"""Lines of a post that may stand above its only block, and below it."""
+_PERSON = lazy.compile(
+    rb"(?i)(?=.{0,300}\b(?:I|we|my|our|me|us|you|anyone|somebody|how|what|why|please|thanks?|cheers|regards)\b)[a-z][a-z\d ,.'()/?!-]{0,300}[.!?]\s{0,8}"
+)
+"""A sentence that somebody says to others; what a program says has other marks in it, or no such word."""
 _RULER = lazy.compile(rb"\|(?: {0,8}:?-{2,200}:? {0,8}\|){2,64}")
 _ENTITY = lazy.compile(r"&(?:lt|gt|quot|amp|apos|nbsp|#39|#x27);")
 
@@ -69,14 +73,15 @@ def _without_marks(raw: bytes) -> bytes:
 
 
 def _within_fence(raw: bytes) -> bytes:
-    """What stands between the only two fences where nothing follows them, and no more than a sentence that ends in a colon leads to them."""
+    """What stands between the only two fences where the rest is the poster's: a lead that ends in a colon, a few sentences to the readers."""
     lines = raw.split(b"\n")
     said = [n for n, line in enumerate(lines) if line.strip()]
     fences = [n for n in said if _FENCE.fullmatch(lines[n])]
-    if len(fences) != 2 or fences[1] != said[-1]:
+    if len(fences) != 2:
         return raw
-    above = [lines[n].rstrip() for n in said if n < fences[0]]
-    if len(above) > _LEADS or (above and not above[-1].endswith(b":")):
+    above, below = ([lines[n].rstrip() for n in said if side(n)] for side in (fences[0].__gt__, fences[1].__lt__))
+    spoken = all(map(_PERSON.fullmatch, above)) or above[-1].endswith(b":")
+    if max(len(above), len(below)) > _LEADS or not spoken or not all(map(_PERSON.fullmatch, below)):
         return raw
     return b"\n".join(line if fences[0] < n < fences[1] else b"" for n, line in enumerate(lines))
 

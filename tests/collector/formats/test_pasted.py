@@ -31,9 +31,12 @@ def test_an_empty_line_of_a_quotation_may_have_no_blank() -> None:
     assert unmarked(b"> one\n>\n> two\n") == b"one\n\ntwo\n"
 
 
-@pytest.mark.parametrize("lead", ["", "Slurm says of it:\n", "We lost a run.\nThis is all of it:\n\n"])
-def test_a_block_of_a_post_is_read_without_its_fences_and_what_leads_to_it(lead: str) -> None:
-    read = unmarked(f"{lead}```text\n{RAISED}```\n\n".encode()).decode()
+@pytest.mark.parametrize("more", ["", "What is it? I asked our admins.\n\nThanks!\n"])
+@pytest.mark.parametrize(
+    "lead", ["", "Slurm says of it:\n", "We lost a run.\nThis is all of it:\n\n", "Hi all, is this our node's fault?\n"]
+)
+def test_a_block_of_a_post_is_read_without_its_fences_and_what_leads_to_it(lead: str, more: str) -> None:
+    read = unmarked(f"{lead}```text\n{RAISED}```\n\n{more}".encode()).decode()
     assert read.strip() == RAISED.strip()
     assert read.index("reading the plan") == lead.count("\n") + 1, "each line stays where it was"
 
@@ -42,12 +45,14 @@ def test_a_block_of_a_post_is_read_without_its_fences_and_what_leads_to_it(lead:
     "text",
     [
         f"Two of them:\n```\n{RAISED}```\nand then nothing\n",
+        f"This:\n```\n{RAISED}```\nKilled\n",
+        f"This:\n```\n{RAISED}```\nTraining finished.\n",
         f"It stood still\n```\n{RAISED}```\n",
         f"a\nb\nc\nd:\n```\n{RAISED}```\n",
         f"Two of them:\n```\n{RAISED}```\n```\n{RAISED}```\n",
         f"Cut off:\n```\n{RAISED}",
     ],
-    ids=["more below", "no lead", "a long post", "two blocks", "open"],
+    ids=["more below", "the shell below", "a program below", "no lead", "a long post", "two blocks", "open"],
 )
 def test_fences_among_other_words_stay_in_the_text(text: str) -> None:
     assert unmarked(text.encode()).decode() == text
