@@ -40,7 +40,7 @@ _RULES: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("kernel_oom", "fatal", lazy.compile(r"(?P<cgroup>Memory cgroup o|O)ut of memory: Kill(?:ed)? process (?P<pid>\d+) \((?P<process>[^)]*)\)|oom-kill:constraint=(?P<constraint>\w+)")),
     ("user_oom", "fatal", lazy.compile(r"\bearlyoom(?:\[\d+\])?: sending SIG(?:TERM|KILL) to process (?P<pid>\d+)(?: uid \d+)? \"(?P<process>[^\"]{1,80})\"|\bsystemd-oomd(?:\[\d+\])?: Killed \S+ due to memory (?:pressure|used)")),
     ("ray_oom", "fatal", lazy.compile(r"killed due to (?:the )?(?:node|memory|OOM|out of memory)|OutOfMemoryError: Task was killed|which exceeds the memory usage threshold|[Mm]emory monitor.{0,60}kill|Workers \(tasks / actors\) killed due to memory pressure")),
-    ("seff", "fatal", lazy.compile(r"^\s*State(?: {2,40})?: OUT_OF_ME(?:MORY)?\b|(?:Slurm|SLURM) (?:Array (?:Summary|Task) )?Job_id=\S{1,40} .{0,200}(?:Ended|Failed), Run time \S{1,20}, OUT_OF_MEMORY\b")),
+    ("seff", "fatal", lazy.compile(r"^(?:\d{4}-\d\d-\d\dT[\d:.]{8,18}Z )?\s*State(?: {2,40})?: OUT_OF_ME(?:MORY)?\b|(?:Slurm|SLURM) (?:Array (?:Summary|Task) )?Job_id=\S{1,40} .{0,200}(?:Ended|Failed), Run time \S{1,20}, OUT_OF_MEMORY\b")),
     ("alloc_failed", "fatal", lazy.compile(r"DefaultCPUAllocator: (?:can't|not enough memory).{0,40}you tried to allocate (?P<n>\d+) (?P<u>bytes)")),
     ("alloc_failed", "fatal", XLA_EITHER),
     ("alloc_failed", "fatal", lazy.compile(r"(?:_ArrayMemoryError|MemoryError): Unable to allocate " + _SIZE)),

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
-from collector.parsers.shapes import detail, signal_number, whole
+from collector.parsers.shapes import detail, signal_number, strip_label, whole
 from store import lazy
 
 NAMES: dict[str, str] = {
@@ -253,7 +253,7 @@ class Slurm:
             who = "lightning" if found["lightning"] else "submitit"
             extra = detail(job=found["id"], who=who)
             return [line.event("slurm", "requeued", severity="error", parser=self.name, framework=who, detail=extra)]
-        if found := _SEFF.match(line.text) or _MAIL.search(line.text):
+        if found := _SEFF.match(strip_label(line.text)) or _MAIL.search(line.text):
             name = _SEFF_NAMES[found["state"]]
             who = "slurm" if "Job_id=" in found[0] else "seff"
             return [line.event("slurm", name, severity="fatal", parser=self.name, framework=who)]

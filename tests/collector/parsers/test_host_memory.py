@@ -27,6 +27,7 @@ def parse(text):
         ("Out of memory: Killed process 9 (python)", "kernel_oom", None),
         ("State: OUT_OF_MEMORY (exit code 0)", "seff", None),
         ("State               : OUT_OF_MEMORY", "seff", None),
+        ("2026-03-01T10:00:00.123456789Z State: OUT_OF_MEMORY (exit code 0)", "seff", None),
         ("Slurm Job_id=51 Name=tok-7b Failed, Run time 00:41:07, OUT_OF_MEMORY", "seff", None),
         ("SLURM Job_id=51 Name=tok-7b Failed, Run time 00:41:07, OUT_OF_MEMORY", "seff", None),
         ("ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.", "ray_oom", None),

@@ -220,6 +220,7 @@ def test_no_text_can_crash_it(lines):
         ("State: CANCELLED (exit code 0)", "cancelled"),
         ("State: TIMEOUT (exit code 0)", "time_limit"),
         ("  State: BOOT_FAIL (exit code 0)", "boot_failed"),
+        ("2026-03-01T10:00:00.123456789Z State: TIMEOUT (exit code 0)", "time_limit"),
         ("State: CANCELLED", None),
         ("State: COMPLETED (exit code 0)", None),
         ("State               : TIMEOUT", "time_limit"),
