@@ -29,11 +29,12 @@ HARMLESS: dict[str, re.Pattern[str]] = {
     "own": lazy.compile(
         r"(?i)\b(?:user|launcher|program|scheduler|slurm|srun|torchrun|trainer)['’]?s own (?:code|script|program|frame|report|summary|words?|exception|wrapper|message|log|lines?)\b"
     ),
+    "instead": lazy.compile(r"(?i)\* instead of \*"),
     "reads": lazy.compile(r"(?i)\b(?:line|message|text|record|entry|report)\b[^,;:*]{0,24}\breads:? [\"“'‘]?\*"),
     "became": lazy.compile(r"(?i)\bbecame \*"),
     "still": lazy.compile(r"(?i)^(?!.*\b(?:stands?|stood|standing|held|holds?|lay|lies|sat|kept|keeps?) still\b)"),
     "one": lazy.compile(
-        r"(?i)\band the one (?:of|at|in|with|from|on) \*|\b(?:first|second|third|last|latest|earliest|highest|lowest|longest|shortest|best|worst|hottest|busiest|latter|former|this|that|which) one\b|\b(?:is|was) the one (?:of|at|in|with|from|on|to) |\b(?:is|was|as) the one that (?:the launcher names|failed first)\b"
+        r"(?i)\band the one (?:of|at|in|with|from|on) \*|\b(?:first|second|third|last|latest|earliest|highest|lowest|longest|shortest|best|worst|hottest|busiest|latter|former|this|that|which) one\b|\b(?:is|was) the one (?:of|at|in|with|from|on|to) |\b(?:is|was|as) the one that (?:the launcher names|failed(?: first)?)\b"
     ),
     "far": lazy.compile(r"(?i)\bso far\b(?! (?:above|below|off|apart|behind|from|away|ahead)\b)"),
     "yet": lazy.compile(
@@ -59,6 +60,7 @@ HARMLESS: dict[str, re.Pattern[str]] = {
     ),
     "done": lazy.compile(
         r"(?i)\bhad done \*|\* of \*,? (?:were|was|had been|have been) done\b(?! by\b(?! then\b))|\* (?:planned )?steps (?:of it )?(?:were|had been|are|was) done\b(?! by\b)"
+        r"|\b(?:half|thirds?|quarters?|fifths?|sixths?|eighths?|tenths?) of (?:the|its) (?:planned )?steps (?:were|had been|are) done\b(?! by\b(?! then\b))"
     ),
 }
 """Words that claim nothing in these places, and something elsewhere: `nothing but`, `ended itself`, `was done`."""

@@ -18,6 +18,7 @@ from agent_tools.formats import unit_of
 from agent_tools.gate.amounts import miscounted
 from agent_tools.gate.bounds import bounded
 from agent_tools.gate.clauses import SUBJECTS, TIME, Clause, Group, against, clauses, kind, segments, size
+from agent_tools.gate.denials import denies
 from agent_tools.gate.fates import misfated, superseded
 from agent_tools.gate.gaps import unreckoned
 from agent_tools.gate.machines import at_once
@@ -57,7 +58,7 @@ _IN_TURN = lazy.compile(r"(?i)before|after|later|earlier|beyond|above|below|over
 _DIFFERENCE = lazy.compile(r"(?:^|_)(?:jump|rise|gain|delta|diff|change)(?:_|$)")
 _DROP = lazy.compile(r"(?:^|_)(?:fallen|drop|decline)(?:_|$)")
 _VERSUS = lazy.compile(r"(?i)\s*(?:against|versus|vs\.?|compared (?:to|with)|instead of)\s*")
-_COLON = lazy.compile(r"(?::|\(|,)\s*$")
+_COLON = lazy.compile(r"(?::|\(|,)\s*(?:at )?$")
 _LIKE_FIRST = lazy.compile(r"(?i)\b(?:first|second|third|fourth|fifth|last)\b")
 _AT_LAST, _AT_FIRST = (
     lazy.compile(r"(?i)\b(?:ended|ends|finished|stood at the end)\b"),
@@ -116,6 +117,8 @@ def denied(text: str, ledger: Ledger) -> str:
         own = clause.own
         for group in () if neither(clause, ledger) else clause.groups:
             ahead = own[: group.start]
+            if any(denies(m[0], own, [str(c.value) for c in group.cells]) for m in _DENIAL.finditer(ahead)):
+                continue  # "can never be satisfied: DependencyNeverSatisfied"
             found = [
                 m
                 for m in _DENIAL.finditer(ahead)
@@ -355,7 +358,9 @@ def _set_against(
     ends_first = _AT_LAST.search(own[: behind[0][1]]) and _AT_FIRST.search(own[at : behind[0][1]])
     return (
         (a, b)
-        if ends_first and a.column.startswith("last_") and b.column == a.column.replace("last_", "first_", 1)
+        if ends_first
+        and a.column.startswith(("last_", "end_"))
+        and b.column == a.column.replace("last_", "first_", 1).replace("end_", "start_", 1)
         else None
     )
 

@@ -25,6 +25,9 @@ _THE_ONE = lazy.compile(
 _ONLY = lazy.compile(
     rf"(?i)^\W*(?P<w>only) (?:the )?(?:{_WHOSE}) (?P<a>{HOLE}+) (?P<said>(?:is|was|has|had|ended|ran|failed|completed|timed)\b.*)$"
 )
+_ALONE = lazy.compile(
+    rf"(?i)^\W*(?:{_WHOSE}) (?P<a>{HOLE}+) (?P<w>alone) (?P<said>(?:is|was|has|had|ended|ran|failed|completed|timed|counts)\b.*)$"
+)
 _OF_NODES = lazy.compile(
     rf"(?i)^\W*(?:out )?of (?:the |its |all |all of )?(?:job['’]s |run['’]s )?(?P<n>{HOLE}+) (?:nodes|hosts),? (?P<w>only) (?:(?:node|host) )?(?P<a>{HOLE}+) (?:was|is|went|had been) (?:down|in trouble|lost)\b"
 )
@@ -53,7 +56,7 @@ def _at(clause: Clause, at: int) -> Group | None:
 
 
 def _only_one(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
-    m = _THE_ONE.match(clause.own) or _ONLY.match(clause.own)
+    m = _THE_ONE.match(clause.own) or _ONLY.match(clause.own) or _ALONE.match(clause.own)
     group = _at(clause, m.start("a")) if m else None
     if m is None or group is None or _UNSURE.search(m["said"]):
         return

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 
 from agent_tools.evidence import FOUND, CellValue, Evidence, Ledger
 from agent_tools.families.base import Assessment
@@ -23,7 +22,7 @@ from agent_tools.gate.agreement import compares, compares_nothing, denied
 from agent_tools.gate.blame import without_blame
 from agent_tools.gate.causes import without_causes
 from agent_tools.gate.clauses import SUBJECTS, held, job_of
-from agent_tools.gate.denials import affirmed, denies, is_absent, is_said, negated, refused, refuses, unbegun
+from agent_tools.gate.denials import affirmed, denies, is_absent, is_said, negated, plainer, refused, refuses, unbegun
 from agent_tools.gate.edges import beside_edge, of_other_end, of_part, outside_of_run
 from agent_tools.gate.extremes import extremes
 from agent_tools.gate.fates import spared
@@ -32,7 +31,7 @@ from agent_tools.gate.fleetnone import asked_of_fleet
 from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
 from agent_tools.gate.kills import crashed, unkilled
 from agent_tools.gate.kinds import measure
-from agent_tools.gate.machines import memory_of_another, ownerless, rows_of, undated, unlinked
+from agent_tools.gate.machines import cells_of, memory_of_another, ownerless, rows_of, undated, unlinked
 from agent_tools.gate.makers import BY_THING, BY_WHOM
 from agent_tools.gate.moments import unsaid
 from agent_tools.gate.nothing import halves, nothing_of
@@ -58,7 +57,7 @@ from agent_tools.gate.vocabulary import (
     UNLIKE,
 )
 from agent_tools.gate.words import parts, said_of, spoken_of, stems, telling, without
-from agent_tools.references import BadReference, cited, resolve
+from agent_tools.references import cited, resolve
 from store import lazy
 from store.catalog import catalog
 
@@ -126,8 +125,9 @@ class Backing:
         if parts := halves(text, self.ledger):
             return [word for part in parts for word in self.unbacked(part)]
         whole = text
-        so = (reckon(text, self.ledger) for reckon in (borne_out, spared, in_sequence, afterwards, unkilled))
-        text = without(text, [span for spans in so for span in spans])
+        reckoned = (borne_out, spared, in_sequence, afterwards, unkilled)
+        told = [span for reckon in reckoned for span in reckon(text, self.ledger)]
+        text = plainer(without(text, told))
         refs = cited([text])
         nothing = nothing_of(text, list(self._cells(refs)), self.ledger)
         backed, seen = self.vocabulary(refs), self.vocabulary(refs, counted=False)
@@ -169,7 +169,7 @@ class Backing:
             found[said] = None
         if word := untrained(text, list(self._cells(refs)), self.ledger):
             found[word] = None
-        if word := untold(without(whole, afterwards(whole, self.ledger)), self.ledger):
+        if word := untold(without(whole, told), self.ledger):
             found[word] = None
         if word := unshared(text, list(self._cells(refs)), self.ledger):
             found[word] = None
@@ -207,7 +207,9 @@ class Backing:
             elif low == "out":
                 known = bool(_OUT_OF.search(text)) or spoken_of("timeout" if _OF_TIME.search(text) else word, backed)
             elif (where := HARMLESS.get(low)) is not None:
-                known = where.search(_MARK.sub("*", whole) if low == "one" else plain) or spoken_of(word, backed)
+                known = where.search(_MARK.sub("*", whole) if low in ("one", "done") else plain) or spoken_of(
+                    word, backed
+                )
             elif low == "all" and not most and (re.search(r"(?i)\bof all\b", text) or self._all_steps(text)):
                 known = True  # "the least of all": the superlative was held against the column
             elif low == "only" and (one := _THE_ONLY.search(text)):
@@ -248,7 +250,7 @@ class Backing:
                 said += [cell.column, telling(cell.doc, text=isinstance(cell.value, str))]
                 parts_of = (cell.column, *cell.column.lower().split("_"))
                 said += [COLUMN_WORDS[p] for p in dict.fromkeys(parts_of) if p in COLUMN_WORDS]
-            said += measure(evidence)
+            said += measure(evidence, cell.row)
             said += self._row(evidence, cell.row, cell.column)
         known = set(stems(" ".join(said)))
         if "finit" in known:
@@ -351,7 +353,10 @@ class Backing:
                 found = True
                 said += ["training progress reports report reported", cell.doc]
         for backed, words in self._denied:
-            if backed and backed <= {*refs, *twins(refs, self.ledger)}:
+            own = {*refs, *twins(refs, self.ledger)}
+            if backed and (
+                backed <= own or (backed & own and rows_of(backed, self.ledger) <= rows_of(own, self.ledger))
+            ):
                 found = True
                 denied |= words
         return frozenset(denied | stems(" ".join(said))) if found else None
@@ -366,9 +371,7 @@ class Backing:
 
     def _cells(self, refs: Iterable[str]) -> Iterator[CellValue]:
         """The cells of references, but of those that lead nowhere: another check tells of them."""
-        for ref in refs:
-            with suppress(BadReference):
-                yield resolve(ref, self.ledger)
+        return cells_of(refs, self.ledger)
 
     def _says(self, word: str, text: str, refs: Iterable[str]) -> bool:
         """Whether a cited column, or the text of a row, says a negation itself: "not finite"."""

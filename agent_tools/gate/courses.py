@@ -30,7 +30,7 @@ _GOES = lazy.compile(
     rf"(?i)\b{_MEASURE}\b[^,;:.{HOLE}]{{0,40}}?\b(?P<w>(?P<down>{_DOWN})|{_UP}) (?:as low as |as high as |back |up |down )?(?:to )(?:only |just |about )?(?={HOLE})"
 )
 FALLS = lazy.compile(
-    rf"(?i)(\b{_MEASURE}\b[^,;:.*{HOLE}]{{0,40}}?)\b(?:fell to)(?= (?:only |just |about )?(?:[*{HOLE}\[]|\s|[.,;]|$))"
+    rf"(?i)(\b{_MEASURE}\b[^,;:.*{HOLE}]{{0,40}}?)\b(?:fell to)(?= (?:only |just |about )?(?:[*{HOLE}\[]|\s|[.,;]|$|(?:a|one|two|three) (?:half|thirds?|quarters?|fifths?)\b))"
 )
 """A measure that falls to a figure: no cause."""
 _WHICH = lazy.compile(r"^(?P<e>last|end|min|lowest|best|max|highest)_(?P<what>\w+)$")
@@ -48,6 +48,9 @@ _THEN = lazy.compile(
 )
 _STILL = lazy.compile(
     rf"(?i)\b{_MEASURE}\b[^,;:.{HOLE}]{{0,24}}?\b(?:was|were) still (?P<w>(?P<down>falling|dropping|decreasing)|rising|growing|climbing|increasing),? to (?={HOLE})"
+)
+_FALLING = lazy.compile(
+    rf"(?i)\b{_MEASURE} was still (?P<w>falling|dropping|decreasing|going down)[:;,] the last (?:one|loss|report|value),? (?P<a>{HOLE}+),? (?:is|was) (?P<v>lower|smaller) than the first(?: one)?,? (?P<b>{HOLE}+)\W*$"
 )
 _HARDLY = lazy.compile(
     rf"(?i)\b{_MEASURE}\b[^,;:.{HOLE}]{{0,24}}?\b(?P<a>barely|hardly|scarcely) (?P<b>moved|changed|fell|improved)\b\W*(?:from )?(?={HOLE}+ to {HOLE}+\W*$)"
@@ -85,7 +88,13 @@ def courses(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
         value = size(cell.value) if cell is not None else None
         if best is not None and isinstance(value, float) and (value < best if m["down"] else value > best):
             found.append(m.span("w"))
-    return [*found, *_steadily(clause, ledger), *_hardly(clause), *_to_the_last(clause, ledger)]
+    return [
+        *found,
+        *_steadily(clause, ledger),
+        *_hardly(clause),
+        *_to_the_last(clause, ledger),
+        *_falling(clause, ledger),
+    ]
 
 
 def turned(clause: Clause) -> str:
@@ -139,6 +148,20 @@ def _to_the_last(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
         x, y = size(best), size(first)
         if isinstance(x, float) and x == size(cell.value) and isinstance(y, float) and (x < y if m["down"] else x > y):
             yield m.span("w")
+
+
+def _falling(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`was still falling: the last one, *, is lower than the first, *`: lower than it, and than every other."""
+    m = _FALLING.search(clause.own)
+    ends = [g.cells[0] for n in "ab" for g in clause.groups if m and g.start == m.start(n)]
+    if m is None or len(ends) != 2 or (ends[0].id, ends[0].row) != (ends[1].id, ends[1].row) or not alike(*ends):
+        return
+    best = size(held(ledger, ends[0], f"best_{ends[0].column.partition('_')[2]}"))
+    x, y = (size(c.value) for c in ends)
+    low = isinstance(x, float) and isinstance(y, float) and isinstance(best, float) and x < y and x <= best
+    if low and ends[0].column.startswith(("last_", "end_")) and not any(held(ledger, ends[0], n) for n in _SPOILT):
+        yield m.span("w")
+        yield m.span("v")
 
 
 def _steadily(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:

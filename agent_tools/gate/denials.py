@@ -34,6 +34,18 @@ QUALIFIED = lazy.compile(
 """Words beside which what a small word claims is not plain."""
 
 
+_EMPHASIS = lazy.compile(
+    r"(?i)\b(?:no|not|never|none|nothing|nobody|neither|nor)\b[^,;:.*\[\]]{0,60}?(?P<w> (?:at all|whatsoever))\b"
+)
+_NOT_ONE = lazy.compile(r"(?i)\bnot (?:one|a single)(?= [a-z]+ (?:was|were|is|are|has|have|had)\b)")
+
+
+def plainer(text: str) -> str:
+    """The text with what denies said plainly: `not at all` is `not`, `not one loss` is `no loss`."""
+    text = _EMPHASIS.sub(lambda m: m[0][: m.start("w") - m.start()], text)
+    return _NOT_ONE.sub(lambda m: "No" if m[0][0] == "N" else "no", text)
+
+
 @lru_cache(1024)
 def affirmed(text: str) -> str:
     """A family's sentence without what it denies."""

@@ -52,7 +52,7 @@ _PARTS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
         (r"(?:^|_)save(?:_\w+)?_s$", r"sav|checkpoint"),
         (r"(?:^|_)early(?:_\w+)?_s$", r"earl|first|start|begin|began|begun|at the outset|before"),
         (r"(?:^|_)late(?:_\w+)?_s$", r"late|last|end|final|after"),
-        (r"^earlier_", r"earl|first|before|previous|prior|initial|lost"),
+        (r"^earlier_", r"earl|first|before|previous|prior|initial|lost|preempt|evict|requeue"),
         (
             r"_throttled(?:_\w+)?_mhz$|^clock_throttled_",
             r"throttl|slowed|brake|bits|heat|hot\b|in them|those|lower(?:ed|s)? ",

@@ -14,6 +14,7 @@ from agent_tools.gate.agreement import OF_ORDER, direction
 from agent_tools.gate.bounds import AT_BOUND
 from agent_tools.gate.clauses import SUBJECTS, Clause, Group, clauses, held, size
 from agent_tools.gate.order import at_end
+from agent_tools.gate.words import stem
 from agent_tools.references import HOLE, masked
 from store import lazy
 
@@ -21,6 +22,8 @@ _MOST = lazy.compile(
     r"(?i)\b(?:(?P<more>most|highest|largest|biggest|greatest|longest|latest|hottest|furthest|maximum|last|newest|final|most recent)"
     r"|(?P<less>least|lowest|smallest|fewest|shortest|earliest|coldest|coolest|minimum|first|oldest)|(?P<slow>slowest|worst)|(?P<fast>fastest|quickest|best))\b"
 )
+_MOST_OF = lazy.compile(r"(?i)(?<!the )most of (?:the|its|their|all|them|these|those)\b")
+_AS_KIND = lazy.compile(r"(?i) (?:(?:one )?(?:in|at|on|by)|(?P<n>[a-z]+))\b")
 _LAST = lazy.compile(r"(?i)latest|last|earliest|first|newest|final|most recent|oldest")
 """Words of order in time: the last of a curve is not its largest."""
 _SAYS = {
@@ -52,8 +55,8 @@ def extremes(text: str, ledger: Ledger) -> str:
         bounds = {m.end() for m in AT_BOUND.finditer(clause.own)}
         words = list(_MOST.finditer(clause.own))
         for i, word in enumerate(words):
-            if any(word.end() <= end <= word.end() + 2 for end in bounds):
-                continue  # "at most *": whether it is one `bounds` says
+            if any(word.end() <= end <= word.end() + 2 for end in bounds) or _MOST_OF.match(clause.own, word.start()):
+                continue  # "at most *": whether it is one `bounds` says; "most of its time" is a share
             cells = (
                 _of_two(word, clause) or _of_several(words, i, clause) or [c for g in clause.groups for c in g.cells]
             )
@@ -150,7 +153,9 @@ def _extreme(word: re.Match[str], cell: CellValue, clause: Clause, ledger: Ledge
         return named
     if _LAST.fullmatch(word[0]) and not (OF_ORDER.search(cell.column) or isinstance(size(cell.value), str)):
         return at_end(cell, ledger, last=bool(word["more"]))
-    values = [s for r in range(len(evidence.rows)) if (s := size(evidence.value(cell.column, r))) is not None]
+    values = [
+        s for r in _of_kind(word, cell, clause, ledger) if (s := size(evidence.value(cell.column, r))) is not None
+    ]
     own = size(cell.value)
     if (
         cell.column in SUBJECTS
@@ -165,6 +170,17 @@ def _extreme(word: re.Match[str], cell: CellValue, clause: Clause, ledger: Ledge
     if named and ranked.count(own) > named:
         return False  # others are level with it
     return own == (ranked[-1] if direction(word, cell) > 0 else ranked[0])
+
+
+def _of_kind(word: re.Match[str], cell: CellValue, clause: Clause, ledger: Ledger) -> list[int]:
+    """The rows among which one is told to be the last: those of its kind, where the kind is named (`the last checkpoint in line *`)."""
+    evidence, own = ledger.get(cell.id), held(ledger, cell, "kind")
+    rows = list(range(len(evidence.rows)))
+    behind = _AS_KIND.match(clause.own, word.end())
+    if not _LAST.fullmatch(word[0]) or not isinstance(own, str) or behind is None:
+        return rows
+    said = [behind["n"]] if behind["n"] else re.findall(r"[a-z]+", clause.own[: word.start()].lower())
+    return [r for r in rows if evidence.value("kind", r) == own] if stem(own) in {stem(w) for w in said} else rows
 
 
 def _root_cause(cell: CellValue, ledger: Ledger) -> bool | None:

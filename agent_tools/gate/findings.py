@@ -111,13 +111,16 @@ def contradictions(assessments: Iterable[Assessment]) -> Callable[[str, Sequence
     return said
 
 
+_OPEN_YET = lazy.compile(r"(?i)\b(?:once|when|until|till|before|if|whether|as soon as)\b[^,;:.]{0,24}$")
+
+
 def _has_come(text: str, denied: Iterable[re.Match[str]]) -> str:
     """The words of a sentence that say has come what a finding on the job says has not; "" where there are none."""
     own = _MARK.sub("*", text)
     for m in denied:
         is_so = r"(?:has|have|had|is|was)(?: [a-z]+)?"
         found = re.search(rf"(?i)\b{re.escape(m['noun'])} {is_so} {re.escape(m['verb'])}\b", own)
-        if found and not negated(own, found.end() - 1):
+        if found and not negated(own, found.end() - 1) and not _OPEN_YET.search(own[: found.start()]):
             return found[0].lower()
     return ""
 

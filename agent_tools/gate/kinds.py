@@ -62,8 +62,10 @@ def _root(noun: str) -> str:
     return noun[:-3] if noun.endswith("ion") and len(noun) > 6 else noun
 
 
-def measure(evidence: Evidence) -> list[str]:
-    """The measure that a question of the catalog was asked for by its name, and what that is; a free query says nothing."""
+def measure(evidence: Evidence, row: int) -> list[str]:
+    """The measure that a question of the catalog was asked for by its name, and what that is; of a save whether it was done; a free query says nothing."""
+    if evidence.query == "checkpoints" and evidence.value("name", row) == "saved":
+        return ["saved"]
     asked, info = evidence.params.get("metric"), catalog().get(evidence.query)
     if not isinstance(asked, str) or info is None:
         return []

@@ -8,7 +8,8 @@ A reader who asked why a job failed takes every trouble of a node for the answer
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from agent_tools.evidence import CellValue, Evidence, Ledger
 from agent_tools.gate.clauses import SUBJECTS, Clause, clauses, size
@@ -147,13 +148,13 @@ def memory_of_another(text: str, cited: Iterable[Evidence]) -> str:
     return ""
 
 
+def cells_of(refs: Iterable[str], ledger: Ledger) -> Iterator[CellValue]:
+    """The cells of references, but of those that lead nowhere: another check tells of them."""
+    for ref in refs:
+        with suppress(BadReference):
+            yield resolve(ref, ledger)
+
+
 def rows_of(refs: Iterable[str], ledger: Ledger) -> set[tuple[str, int]]:
     """The rows that references lead to."""
-    found: set[tuple[str, int]] = set()
-    for ref in refs:
-        try:
-            cell = resolve(ref, ledger)
-        except BadReference:
-            continue
-        found.add((cell.id, cell.row))
-    return found
+    return {(cell.id, cell.row) for cell in cells_of(refs, ledger)}

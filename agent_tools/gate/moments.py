@@ -25,7 +25,7 @@ _ALSO: dict[str, str] = {
     "event": "back",
     "last": "to until",
     "until": "to until back",
-    "submit": "submit submitted queued waiting waits waited pending",
+    "submit": "submit submitted submission queued waiting waits waited pending",
     "eligible": "eligible queued",
     "oom": "allocation memory error",
 }

@@ -23,11 +23,11 @@ from agent_tools.gate.words import stem, stems
 from agent_tools.references import HOLE
 from store import lazy
 
-_HEDGE = (
+HEDGE = (
     r"(?P<hedge>a little over|a little under|a bit over|just over|slightly over|just under|slightly under|well over|well under|far more than|far less than|more than|less than|"
     r"about|around|roughly|nearly|almost|approximately|some|over|under|exactly) "
 )
-_TIMES = {
+TIMES = {
     "half": 0.5,
     "twice": 2.0,
     "double": 2.0,
@@ -36,32 +36,34 @@ _TIMES = {
     "four times": 4.0,
     "five times": 5.0,
     "ten times": 10.0,
+    "one and a half times": 1.5,
+    "two and a half times": 2.5,
 }
 _AS = lazy.compile(
-    rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(_TIMES)})(?= as (?:many|much|often|long|large|high|big|hot|fast|slow|far|[a-z]+)\b(?P<rest>.*?\bas\b)?)"
+    rf"(?i)\b(?:{HEDGE})?(?P<word>{'|'.join(TIMES)})(?= as (?:many|much|often|long|large|high|big|hot|fast|slow|far|[a-z]+)\b(?P<rest>.*?\bas\b)?)"
 )
 _OF_THE = lazy.compile(
-    rf"(?i),? (?:which (?:is|was) )?(?:{_HEDGE})?(?P<word>{'|'.join(_TIMES)}) (?:the|that of|those of|of (?:the|its|all))(?: [a-z]+(?: of)?)? ?(?P<b>{HOLE}+)"
+    rf"(?i),? (?:which (?:is|was) )?(?:{HEDGE})?(?P<word>{'|'.join(TIMES)}) (?:the|that of|those of|of (?:the|its|all))(?: [a-z]+(?: of)?)? ?(?P<b>{HOLE}+)"
 )
 """`*, nearly twice the * of GPU *`."""
 _CHANGES = {"doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0, "halved": 0.5}
-_CHANGE = lazy.compile(rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(_CHANGES)})\b(?=[^{HOLE}]*\bfrom\b)")
+_CHANGE = lazy.compile(rf"(?i)\b(?:{HEDGE})?(?P<word>{'|'.join(_CHANGES)})\b(?=[^{HOLE}]*\bfrom\b)")
 _NTHS = {"third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
 _FEW = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_PARTS = {
+PARTS = {
     **dict.fromkeys(("half", "one half", "a half"), 0.5),
     **{f"{a} {word}": 1 / n for word, n in _NTHS.items() for a in ("a", "an", "one")},
     **{f"{_FEW[k - 1]} {word}s": k / n for word, n in _NTHS.items() for k in range(2, n)},
 }
 _PART = lazy.compile(
-    rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(sorted(_PARTS, key=len, reverse=True))})(?= (?:of|the|its|done|through)\b)(?: of (?:(?:the|its|their|(?P<all>all)) )*(?:planned )?(?P<noun>[a-z]+(?: [a-z]+)?)(?=[ ,:(]))?"
+    rf"(?i)\b(?:(?P<only>only|just(?! over| under)) )?(?:{HEDGE})?(?P<word>{'|'.join(sorted(PARTS, key=len, reverse=True))})(?= (?:of|the|its|done|through)\b)(?: of (?:(?:the|its|their|(?P<all>all)) )*(?:planned )?(?P<noun>[a-z]+(?: [a-z]+)?)(?=[ ,:(]))?"
 )
 _CUT_TO = lazy.compile(
-    rf"(?i)\b(?P<w>(?:cut|reduced|lowered|down|fell|fallen|dropped|shrank) to (?:{_HEDGE})?(?P<word>{'|'.join(sorted(_PARTS, key=len, reverse=True))})),? from (?P<a>{HOLE}+) to (?P<b>{HOLE}+)"
+    rf"(?i)\b(?P<w>(?:cut|reduced|lowered|down|fell|fallen|dropped|shrank) to (?:{HEDGE})?(?P<word>{'|'.join(sorted(PARTS, key=len, reverse=True))})(?: of (?:its|the) (?:start|beginning|first value))?)[,:]? from (?P<a>{HOLE}+) to (?P<b>{HOLE}+)"
 )
 _PART_OF = lazy.compile(r"(?i)\s*(?:out )?of (?:the |its |all )?")
 _TOTAL = lazy.compile(r"(?:^|_)(?:limit|total|watched)(?:_|$)")
-_SMALL = 0.25
+_SMALL, _HALF = 0.25, 0.5
 _COUNTS = {"twice": 2, "thrice": 3, "three times": 3, "four times": 4, "five times": 5, "six times": 6}
 _COUNT = lazy.compile(
     rf"(?i)\b(?:only |just |exactly )?(?P<word>{'|'.join(_COUNTS)})(?=(?: (?:by|on|in|during|before|over)? ?(?:the |its )?(?:[a-z]+ ?){{0,2}})?\W*\({HOLE})"
@@ -84,10 +86,11 @@ def reckoned(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
 def _ratios(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
     said = list(_AS.finditer(own))
     pair = _two(clause)
-    if len(said) == 1 and pair is not None and said[0]["rest"] and _bears(said[0], _TIMES, pair[0], pair[1]):
+    if len(said) == 1 and pair is not None and said[0]["rest"] and bears(said[0], TIMES, pair[0], pair[1]):
         yield said[0].start(), said[0].end()
         for m in re.finditer(
-            r"(?i) (?:often|frequent(?:ly)?|long|many|much)(?= )", own[said[0].end() : said[0].end("rest")]
+            r"(?i) (?:often|frequent(?:ly)?|long|many|much|high|hard|hot|large)(?= )",
+            own[said[0].end() : said[0].end("rest")],
         ):
             yield said[0].end() + m.start() + 1, said[0].end() + m.end()
 
@@ -100,7 +103,7 @@ def _of_the(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
     m = said[0]
     other = next((g.cells[0] for g in clause.groups if g.start == m.start("b") and len(g.cells) == 1), None)
     ahead = [c for c, _, end in clause.measures() if end <= m.start()]
-    if other is not None and ahead and _of_one(ahead[-1], other) and _bears(m, _TIMES, ahead[-1], other):
+    if other is not None and ahead and _of_one(ahead[-1], other) and bears(m, TIMES, ahead[-1], other):
         yield (m.start("hedge") if m["hedge"] else m.start("word")), m.end("word")
 
 
@@ -121,7 +124,7 @@ def _changes(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
     if len(said) == 1 and pair is not None and between is not None and re.fullmatch(r"(?i)\s*to\s*(?:the )?", between):
         a, b = pair
         lead = own[: clause.groups[_at(clause, a)].start]
-        if re.search(r"(?i)\bfrom\s*$", lead) and _bears(said[0], _CHANGES, b, a):
+        if re.search(r"(?i)\bfrom\s*$", lead) and bears(said[0], _CHANGES, b, a):
             yield said[0].start(), said[0].end()
 
 
@@ -131,18 +134,26 @@ def _parts(own: str, clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]
     if len(said) != 1:
         return
     m = said[0]
-    shares = [g.cells[0] for g in clause.groups if _is_share(g.cells[0])]
+    shares = [g.cells[0] for g in clause.groups if is_share(g.cells[0])]
     pairs = [
         (a.cells[0], b.cells[0])
         for a, b in pairwise(clause.groups)
         if _PART_OF.fullmatch(own[a.end : b.start]) and _is_part(a, b, m, clause, ledger)
     ]
     value: float | None = None
+    if len(shares) > 1:  # "* had *, * just a third of it (*)": the one behind it
+        behind = [g for g in clause.groups if g.start >= m.end()][:1]
+        own_one = [g for g in behind if not re.search(r"[,;:]", own[m.end() : g.start]) and is_share(g.cells[0])]
+        shares = [g.cells[0] for g in own_one]
     if len(shares) == 1 and isinstance(size(shares[0].value), float):
         value = float(str(shares[0].value)) / (100.0 if shares[0].unit == "%" else 1.0)
     elif len(pairs) == 1 and not shares:
         value = float(str(pairs[0][0].value)) / float(str(pairs[0][1].value))
-    if value is not None and _near(value, _PARTS[m["word"].lower()], m["hedge"], part=True):
+    if (
+        value is not None
+        and (value <= _HALF or not m["only"])
+        and near_to(value, PARTS[m["word"].lower()], m["hedge"], part=True)
+    ):
         yield m.start(), m.end("word")
 
 
@@ -154,8 +165,8 @@ def _cut_to(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
             a
             and b
             and (a.id, a.row, unit_of(a)) == (b.id, b.row, unit_of(b))
-            and unit_of(a)
-            and _bears(m, _PARTS, b, a)
+            and (unit_of(a) or alike(a, b))
+            and bears(m, PARTS, b, a)
         ):
             yield m.span("w")
 
@@ -185,7 +196,8 @@ def _counted(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
             yield m.start(), m.end()
 
 
-def _is_share(cell: CellValue) -> bool:
+def is_share(cell: CellValue) -> bool:
+    """Whether a figure is a part of one."""
     return isinstance(cell.value, (int, float)) and not isinstance(cell.value, bool) and cell.unit in ("ratio", "%")
 
 
@@ -209,21 +221,24 @@ def _two(clause: Clause) -> tuple[CellValue, CellValue] | None:
 def alike(a: CellValue, b: CellValue) -> bool:
     """Whether two figures are of one column, or of one measure at two moments: `first_loss` and `last_loss`."""
     tails = [re.sub(r"^(?:first|last|min|max|start|end|best|highest|lowest)_", "", c.column) for c in (a, b)]
-    return a.column == b.column or (tails[0] == tails[1] and unit_of(a) == unit_of(b))
+    rest = b.column.startswith(("rest_", "peer_")) and (a.id, a.row) == (b.id, b.row)  # of one, and of all the others
+    others = rest and a.column == f"{b.column.split('_')[1]}_mean"
+    return a.column == b.column or others or (tails[0] == tails[1] and unit_of(a) == unit_of(b))
 
 
 def _at(clause: Clause, cell: CellValue) -> int:
     return next(i for i, g in enumerate(clause.groups) if any(c is cell for c in g.cells))
 
 
-def _bears(said: re.Match[str], words: dict[str, float], a: CellValue, b: CellValue) -> bool:
+def bears(said: re.Match[str], words: dict[str, float], a: CellValue, b: CellValue) -> bool:
+    """Whether the first of two figures is such a multiple or part of the second as a word says."""
     x, y = size(a.value), size(b.value)
     if not isinstance(x, float) or not isinstance(y, float) or not y:
         return False
-    return _near(x / y, words[said["word"].lower()], said["hedge"])
+    return near_to(x / y, words[said["word"].lower()], said["hedge"])
 
 
-def _near(is_: float, said: float, hedge: str | None, *, part: bool = False) -> bool:
+def near_to(is_: float, said: float, hedge: str | None, *, part: bool = False) -> bool:
     """Whether a figure is as a word says, as far as the word before it says so."""
     low = (hedge or "exactly").lower()
     slack = 0.012 if low == "exactly" else 0.12

@@ -37,6 +37,7 @@ _ALSO: dict[str, str] = {
     "events": "times often",
     "n": "times often",
     "share": "part",
+    "sm": "works worked hard",
     "seconds": "time",
     "timeout": "gave waited waiting timed",
 }
@@ -45,7 +46,7 @@ _TAKES = "took takes taking slow slower slowest fast faster fastest quicker quic
 """What is said of how long something took."""
 _NO_TAKING = frozenset({"before", "after", "quiet", "wait", "waited", "limit", "gap", "since", "span"})
 """Parts of columns' names that are spans of nothing that anybody took."""
-_AHEAD = lazy.compile(r"(?i)\b(?:for|in|after|within) (?:only |just )?$")
+_AHEAD = lazy.compile(r"(?i)\b(?:for|in|after|within) (?:only |just )?(?:a run of )?$")
 """Ahead of how long a life was."""
 _ON = lazy.compile(r"(?i)\b(?:on|over|across|from) $")
 _IT = lazy.compile(

@@ -46,6 +46,8 @@ def near(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
         for same in (is_time, _line, _step):
             ahead = [g for g in clause.groups if g.end <= m.start() and same(g.cells[0])]
             behind = [g for g in clause.groups if g.start >= m.end() and same(g.cells[0])]
+            if not ahead and len(behind) > 1 and not clause.own[: m.start()].strip():
+                ahead, behind = behind[1:2], behind[:1]  # "Shortly before * it came at *"
             if ahead and behind:
                 if _by(ahead[-1], behind[0], m, ledger):
                     yield m.span("w")
@@ -54,7 +56,7 @@ def near(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
         ahead = [g.cells[-1] for g in clause.groups if g.end <= m.start() and _step(g.cells[0])][-1:]
         behind = [g.cells[0] for g in clause.groups if g.start >= m.end() and _step(g.cells[0])][:1]
         x, y = (size(c[0].value) if c else None for c in (ahead, behind))
-        if not isinstance(x, float) or not isinstance(y, float) or not _one_log(ahead[0], behind[0], ledger):
+        if not isinstance(x, float) or not isinstance(y, float) or not one_log(ahead[0], behind[0], ledger):
             continue
         if (x - y if m["way"].lower() == "after" else y - x) >= _APART * max(x, y):
             yield m.span("w")
@@ -78,14 +80,14 @@ def _by(first: Group, second: Group, m: re.Match[str], ledger: Ledger) -> bool:
         gap, most = (x - y).total_seconds(), _CLOSE_S if close else _SHORT_S
     else:
         p, q = size(a.value), size(b.value)
-        if not isinstance(p, float) or not isinstance(q, float) or not _one_log(a, b, ledger):
+        if not isinstance(p, float) or not isinstance(q, float) or not one_log(a, b, ledger):
             return False
         gap = p - q
         most = (1.0 if _line(a) else 0.0) if close else _SHORT_SHARE * max(p, q)
     return 0 < (gap if m["way"].lower() == "after" else -gap) <= most
 
 
-def _one_log(a: CellValue, b: CellValue, ledger: Ledger) -> bool:
+def one_log(a: CellValue, b: CellValue, ledger: Ledger) -> bool:
     """Whether two places are of one log: of one file, or of one job where one of the answers has no file of its own."""
     one, other = held(ledger, a, "file"), held(ledger, b, "file")
     return one == other if one is not None and other is not None else job_of(ledger, a) == job_of(ledger, b)

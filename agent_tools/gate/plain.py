@@ -14,12 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent_tools.evidence import Ledger
-from agent_tools.gate.clauses import SUBJECTS, Clause, held, size
+from agent_tools.gate.clauses import SUBJECTS, Clause, held, job_of, size
 from agent_tools.gate.grounds import NUMBER_WORDS, SEVERAL
+from agent_tools.gate.jobs import STATES
 from agent_tools.gate.lastly import lastly
 from agent_tools.gate.order import is_time
+from agent_tools.gate.portions import portions
 from agent_tools.gate.scope import held_by_job, whole
-from agent_tools.gate.tallies import more_of, only_one
+from agent_tools.gate.tallies import more_of, most_of, only_one
+from agent_tools.gate.tries import states_of
 from agent_tools.references import HOLE
 from store import lazy
 
@@ -34,6 +37,9 @@ _OTHER_RANKS = lazy.compile(
 _NOT_BEHIND = lazy.compile(
     r"(?i)^\W*(?:(?P<two>neither) (?:of the (?:two )?ranks|rank)|(?P<no>no rank)) (?:is|was|ever was) behind(?: (?:the|any) others?| another| the rest)?\W*"
 )
+_ALL_AS_FAR = lazy.compile(
+    rf"(?i)^\W*(?:by the number of collectives,? )?(?P<w>no rank|none of the (?:{SEVERAL} )?ranks) (?P<v>(?:is|was|lags|lagged|fell|falls) behind)(?: the others?)?[:;] (?P<u>all|each|every rank)(?: of them)? (?:has |have |had )?completed (?:all )?{HOLE}+(?: collectives)?\W*$"
+)
 _NONE_AFTER = lazy.compile(
     rf"(?i)^\W*(?P<w>not a single|no|none of the) (?:losses|loss|reports?) after step (?P<a>{HOLE}+) (?:is|was|are|were|has been) finite\b"
 )
@@ -43,12 +49,17 @@ _IDLE_AGAIN = lazy.compile(
 _NO_COLLECTIVE = lazy.compile(
     rf"(?i)^\W*(?P<w>no) collectives? (?:has |have |had |was |were )?(?:been )?completed (?:since|after) (?P<t>{HOLE}+)"
 )
-_AT_WORK = lazy.compile(r"(?i)\b(?:was|were|is|are|been) (?P<w>at work)\b")
-_ACTIVITY = lazy.compile(r"^(?:engine|sm)_(?:mean|median|max|late)$")
+_AT_WORK = lazy.compile(
+    rf"(?i)\b(?:was|were|is|are|been) (?P<w>at work)\b|\bgpu {HOLE}+(?: (?:of|on) {HOLE}+)? (?P<v>works|worked)\b"
+)
+_ACTIVITY = lazy.compile(r"^(?:rest_|peer_)?(?:engine|sm)_(?:mean|median|max|late)$")
 _ALL_THE_SAME = lazy.compile(
-    r"(?i)\b(?:completed|finished|succeeded|failed|went on|ran on) (?P<w>all the same)(?=\W*$|[,;.])"
+    r"(?i)\b(?:completed|finished|succeeded|failed|went on|ran on) (?P<w>all the same)(?=\W*$|[,;.])|^\W*(?P<v>all the same),? (?=(?:the|this|it|its)\b)"
 )
 _UNSURE = lazy.compile(r"(?i)\b(?:not|never|no|none|neither|nor|but|except|almost|nearly|if|or|may|might)\b|n['’]t\b")
+_ENDED = lazy.compile(
+    r"(?i)^\W*(?:the|this) (?:run|job) (?P<w>(?P<s>completed|failed|timed out|was cancelled|was preempted))(?=,? (?:but|although|though|and)\b)"
+)
 _EVENTS = {"gpu_events": "xid", "exceptions": "name"}
 _FIRST_WORDS, _TWO, _SOME = 2, 2, 0.05
 
@@ -56,9 +67,12 @@ _FIRST_WORDS, _TWO, _SOME = 2, 2, 0.05
 def plainly(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """Where in a clause such words stand that the rows bear out."""
     yield from lastly(clause, ledger)
+    yield from portions(clause)
     yield from more_of(clause, ledger)
     yield from only_one(clause, ledger)
-    yield from (m.span("w") for m in _ALL_THE_SAME.finditer(clause.own))
+    yield from most_of(clause, ledger)
+    yield from (m.span("w" if m["w"] else "v") for m in _ALL_THE_SAME.finditer(clause.own))
+    yield from _ended(clause, ledger)
     yield from _not_behind(clause, ledger)
     yield from _none_after(clause, ledger)
     yield from _no_collective(clause, ledger)
@@ -70,7 +84,16 @@ def plainly(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     yield from _idle_again(clause, ledger)
     busy = [c for g in clause.groups for c in g.cells if c.column not in SUBJECTS]
     if busy and all(_ACTIVITY.match(c.column) and isinstance(v := size(c.value), float) and v > _SOME for c in busy):
-        yield from (m.span("w") for m in _AT_WORK.finditer(clause.own))
+        yield from (m.span("w" if m["w"] else "v") for m in _AT_WORK.finditer(clause.own))
+
+
+def _ended(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`The run completed, but ...`: so did its last attempt, by accounting."""
+    m = _ENDED.match(clause.own)
+    jobs = {job_of(ledger, c) for g in clause.groups for c in g.cells} if m else set[str]()
+    states = states_of(next(iter(jobs)), ledger) if len(jobs) == 1 else {}
+    if m and states and states[max(states)] in STATES[m["s"].lower().removeprefix("was ")][0]:
+        yield m.span("w")
 
 
 def _no_collective(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
@@ -168,8 +191,14 @@ def _other_ranks(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
 
 def _not_behind(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """`no rank was behind the others (*)`: each rank of the job has a row, and a zero in it."""
-    m = _NOT_BEHIND.match(clause.own)
     cells = [c for g in clause.groups for c in g.cells]
+    if (same := _ALL_AS_FAR.match(clause.own)) and [c.column for c in cells] == ["completed"]:
+        evidence = ledger.get(cells[0].id)
+        every = whole(evidence, ledger) and held_by_job(evidence, ledger, "gpus") == len(evidence.rows)
+        if every and {evidence.value("completed", r) for r in range(len(evidence.rows))} == {cells[0].value}:
+            yield from (same.span(g) for g in "wvu")
+        return
+    m = _NOT_BEHIND.match(clause.own)
     if m is None or [c.column for c in cells] != ["behind"]:
         return
     evidence = ledger.get(cells[0].id)

@@ -22,7 +22,7 @@ from agent_tools.gate.besides import small
 from agent_tools.gate.clauses import SUBJECTS, Clause, clauses
 from agent_tools.gate.edges import of_own_end
 from agent_tools.gate.extent import extended
-from agent_tools.gate.gaps import gaps
+from agent_tools.gate.gaps import gaps, unreckoned
 from agent_tools.gate.grounds import COUNTED, NUMBER_WORDS
 from agent_tools.gate.kinds import doing, finished, kind, of_query
 from agent_tools.gate.levels import levelled
@@ -77,7 +77,7 @@ _UNSURE = lazy.compile(
 )
 _DIFFERENT = lazy.compile(r"(?i)\b(?:on|in|of|from|by|at|with) (?:two |the )?different\b")
 """Said of where they were, not of which they are."""
-_BREAK = lazy.compile(rf"(?i),\s+(?:the )?(?:last|first|{'|'.join(ORDINALS)})\b")
+_BREAK = lazy.compile(rf"(?i)(?:,|:(?=\s+the [a-z]+ (?:at|in|on)\b))\s+(?:the )?(?:last|first|{'|'.join(ORDINALS)})\b")
 """`six of them, the last at *`: what follows is of one row, and no condition."""
 _PLACED = lazy.compile(
     rf"(?i)\W*(?:all )?(?:ran|run|runs|are|were|is|was)(?: running| placed)? on (?:node )?{HOLE}+\W*"
@@ -124,7 +124,7 @@ def borne_out(text: str, ledger: Ledger) -> list[tuple[int, int]]:
             *(in_order(clause, ledger, nouns) or of_reports(clause, ledger)),
             *of_own_end(clause, ledger),
             *reckoned(clause, ledger),
-            *gaps(clause),
+            *gaps(clause, ledger),
             *spelled(clause, ledger),
             *parted(clause),
             *extended(clause, said[:i], ledger),
@@ -162,7 +162,7 @@ def _in_clause(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
             and {held_by_job(ledger.get(c.id), ledger, column) for c in every_cell} == {_number(m["n"])}
         ):
             yield m.span("n")
-    if _UNSURE.search(_DIFFERENT.sub(" ", own)) or len({c.id for c in every_cell}) != 1:
+    if _UNSURE.search(_DIFFERENT.sub(" ", unreckoned(clause, ledger))) or len({c.id for c in every_cell}) != 1:
         return
     evidence = ledger.get(every_cell[0].id)
     for m in _COUNT.finditer(own, 0, end):
@@ -351,9 +351,7 @@ def _amount(rows: _Rows, noun: str) -> int:
 
 
 def _events(evidence: Evidence) -> int:
-    many = next((c for c in ("events", "times") if _has(evidence, c)), "")
-    counts = [evidence.value(many, r) for r in range(len(evidence.rows))] if many else [1] * len(evidence.rows)
-    return sum(n for n in counts if isinstance(n, int))
+    return _amount(_Rows(evidence, [*range(len(evidence.rows))], [], {}), "")
 
 
 def _which(evidence: Evidence, noun: str, row: int) -> tuple[Cell, ...] | int:
@@ -365,6 +363,8 @@ def _total(evidence: Evidence, noun: str, ledger: Ledger) -> int | None:
     """How many of the noun the job has, where the answer has a row of each; None where that is not known."""
     if of_query(evidence, noun) and noun not in _NOUNS:
         return len(evidence.rows)
+    if of := kind(evidence, noun):
+        return _amount(_Rows(evidence, _met(evidence, dict([of])), [], {}), noun)
     columns = [c for c in _NOUNS.get(noun, ()) if _has(evidence, c)]
     if not columns or noun == "job":
         return None

@@ -13,6 +13,7 @@ from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, held, size
 from agent_tools.gate.denials import DENIED
 from agent_tools.gate.order import is_time
+from agent_tools.gate.ordinals import ORDINALS
 from agent_tools.gate.tries import attempt_of
 from agent_tools.gate.words import stems
 from agent_tools.references import HOLE
@@ -29,8 +30,14 @@ _LATE = lazy.compile(r"_late$")
 _ONLY_BEGUN = lazy.compile(r"^load_start_")
 _LOADED = lazy.compile(r"(?i)(?<!be )(?<!not )\b(?:loaded|restored|resumed|picked up)\b")
 _BETWEEN = lazy.compile(r"(?i)\bbetween (?:the |its |these )?(?:two |both )?(?:attempts|tries|runs)\b")
+_NTH = lazy.compile(
+    rf"(?i)\b(?:on|in|at|with) (?:its|the) (?P<n>{'|'.join(ORDINALS)}) (?:one|attempt|try)\b[ :,(]*(?={HOLE})"
+)
 _DEPENDED = lazy.compile(
     r"(?i)\bjob (?:(?:on|for) which (?:it|the job|this job) (?:depend|wait)(?:s|ed)|(?:which |that )?(?:it|the job|this job) (?:depend|wait)(?:s|ed) (?:on|for))\b"
+)
+_AFTER_CRASH = lazy.compile(
+    r"(?i)\b(?:saved|written|announced|made)\b[^,;:.]{0,24}\bafter (?:the|its) (?:crash|failure|exception|error|kill)\b"
 )
 _OWN = frozenset({"state", "exit_code", "exit_signal", "elapsed_s", "start_ts", "end_ts", "state_reason"})
 
@@ -40,8 +47,16 @@ def refuted(clause: Clause, ledger: Ledger) -> str:
     own = clause.own
     for group in clause.groups:
         cell = group.cells[0]
-        wrong = _after_last(cell, group.start, own) or _late(cell, own) or _begun(cell, own)
-        wrong = wrong or _first_wait(cell, own, ledger) or _of_other_job(cell, group.start, own, ledger)
+        found = (
+            _after_last(cell, group.start, own),
+            _late(cell, own),
+            _begun(cell, own),
+            _saved_after(cell, own, ledger),
+            _nth(cell, group.start, own),
+            _first_wait(cell, own, ledger),
+            _of_other_job(cell, group.start, own, ledger),
+        )
+        wrong = next((f for f in found if f), "")
         if wrong:
             about = f" ({cell.doc})" if cell.doc else ""
             return (
@@ -78,6 +93,18 @@ def _first_wait(cell: CellValue, own: str, ledger: Ledger) -> str:
     """The wait before the first attempt, told as one between two."""
     m = _BETWEEN.search(own) if cell.column == "wait_s" else None
     return m[0] if m and attempt_of(cell, ledger) == 1 else ""
+
+
+def _saved_after(cell: CellValue, own: str, ledger: Ledger) -> str:
+    """A save that is told to have come after what ended the run, of which no line or time is cited."""
+    m = _AFTER_CRASH.search(own) if ledger.get(cell.id).query == "checkpoints" else None
+    return m[0] if m and HOLE not in own[m.end() : m.end() + 12] else ""
+
+
+def _nth(cell: CellValue, at: int, own: str) -> str:
+    """The number of an attempt, told as that of another one."""
+    m = next((m for m in _NTH.finditer(own) if m.end() == at), None) if cell.column == "attempt" else None
+    return m[0].strip(" (") if m and ORDINALS[m["n"].lower()] != cell.value else ""
 
 
 def _of_other_job(cell: CellValue, at: int, own: str, ledger: Ledger) -> str:

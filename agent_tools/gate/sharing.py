@@ -39,7 +39,9 @@ _AS_MANY = lazy.compile(
 _BEFORE = lazy.compile(
     rf"(?i)^\W*(?:the last attempt (?:saved|wrote) )?(?P<n>{SEVERAL}) (?P<noun>[a-z]+)(?P<did>(?: (?:were|had been) (?:saved|written|announced|logged|recorded|reported))?) (?:before|until|by the time) [^{HOLE},;:]*? (?:at|in line) (?={HOLE})"
 )
-_SAME_NUMBER = lazy.compile(rf"(?i)\bthe (?P<w>same) number of [a-z]+(?: [a-z]+)?,? ?\(?(?={HOLE})")
+_SAME_NUMBER = lazy.compile(
+    rf"(?i)\b(?:the (?P<w>same) number of [a-z]+(?: [a-z]+)?,? ?\(?|the (?P<v>(?:very )?same)(?: (?:moment|time|second|instant),? (?:at )?| ))(?={HOLE})"
+)
 _UNSURE = lazy.compile(
     r"(?i)\b(?:not|never|no|none|neither|nor|without|cannot|but|except|about|almost|nearly|if|or|may|might|could)\b|n['’]t\b"
 )
@@ -181,7 +183,7 @@ def _same_number(
     if m is None or cell is None or not whole(evidence, ledger) or len(evidence.rows) < _TWO:
         return
     if {evidence.value(cell.column, r) for r in range(len(evidence.rows))} == {cell.value}:
-        yield m.span("w")
+        yield m.span("w" if m["w"] else "v")
 
 
 def _has(evidence: Evidence, column: str) -> bool:

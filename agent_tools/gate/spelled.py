@@ -8,6 +8,7 @@ from __future__ import annotations
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause
 from agent_tools.gate.grounds import NUMBER_WORDS
+from agent_tools.gate.ordinals import ORDINALS
 from agent_tools.gate.scope import narrowed, whole
 from agent_tools.gate.words import singular
 from agent_tools.references import HOLE
@@ -26,6 +27,12 @@ _RESTATED = lazy.compile(
     rf"(?i)\b(?P<n>{_NUMBER[:-7]}) of (?:the |its )?(?P<m>{_NUMBER[:-7]}) [a-z]+\b[^{HOLE};]*?\((?P<a>{HOLE}+) (?:out )?of (?P<b>{HOLE}+)\)"
 )
 """`Three of the four GPUs were spinning (* of *)`."""
+_THE_OTHER = lazy.compile(
+    rf"(?i), (?:and |but )?(?P<w>the (?:(?P<o>{'|'.join(ORDINALS)})|other|last)(?: one)?) (?:is|was)\b"
+)
+_ALL_RESTATED = lazy.compile(
+    rf"(?i)\b(?P<w>all (?:of the |its )?(?P<n>{_NUMBER[:-7]})) [a-z]+\b[^{HOLE};]*?\((?P<a>{HOLE}+) (?:out )?of (?P<b>{HOLE}+)\)"
+)
 _TALLY = frozenset({"fleet_tally", "find_jobs_summary"})
 
 
@@ -59,6 +66,15 @@ def spelled(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
         pair = [g.cells[0].value for w in "ab" for g in clause.groups if g.start == m.start(w)]
         if pair == [NUMBER_WORDS[m[w].lower()] for w in "nm"]:
             found.append((m.start(), m.end("m")))
+            rest = _THE_OTHER.search(own, m.end("m"), m.start("a"))
+            one_left = NUMBER_WORDS[m["m"].lower()] - NUMBER_WORDS[m["n"].lower()] == 1
+            if rest and one_left and ORDINALS.get((rest["o"] or "").lower(), pair[1]) == pair[1]:
+                found.append(rest.span("w"))
+    for m in _ALL_RESTATED.finditer(own):
+        of = [g.cells[0] for w in "ab" for g in clause.groups if g.start == m.start(w)]
+        one_row = len({(c.id, c.row) for c in of}) == 1 and of[0].column != of[1].column
+        if one_row and {c.value for c in of} == {NUMBER_WORDS[m["n"].lower()]}:
+            found.append(m.span("w"))
     for m in _OF_CITED.finditer(own):
         total = next((g.cells[0] for g in clause.groups if g.start == m.start("of")), None)
         column = m["noun"].lower().removesuffix("s")

@@ -7,9 +7,10 @@ Every job of user [[E8:4.value]] completed.                none of its jobs fail
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
-from agent_tools.evidence import CellValue, Ledger
+from agent_tools.evidence import CellValue, Evidence, Ledger
 from agent_tools.gate.clauses import Clause, held, size
 from agent_tools.gate.fleetnone import STATES
 from agent_tools.gate.grounds import COUNTED, NUMBER_WORDS
@@ -54,6 +55,16 @@ _ONLY_SO = lazy.compile(
 _OWN_USER = lazy.compile(
     rf"(?i)\b(?:and |whom )?(?:it was )?its (?P<w>own) (?:user|owner),? (?P<b>{HOLE}+),? (?:who )?(?:cancelled|canceled) it\b"
 )
+_HAD_MOST = lazy.compile(
+    r"(?i)\b(?:had|ran|held|has|saw|and) (?P<w>the (?:(?P<more>most)|fewest|least) (?P<f>(?P<what>jobs|attempts)|failed jobs|failures|GPU[- ]hours))\b"
+)
+_EXTREME = lazy.compile(r"(?i)\b(?:most|fewest|least)\b")
+_NOT_FAILED = lazy.compile(
+    rf"(?i)^(?:users? |nodes? |partition )?(?P<a>{HOLE}+) (?:had|has|ran) (?P<w>(?:only |just )?(?P<n>{COUNTED}) jobs? that (?:did not fail|didn['’]t fail))\b"
+)
+_IS_ONLY = lazy.compile(
+    rf"(?i)^\W*(?:job )?(?P<a>{HOLE}+) (?:is|was) (?P<w>the only job (?:that|which) (?:(?:is|was|has|had) )?(?:still |been )?)(?P<state>cancelled|canceled|failed|completed|preempted|pending|running)(?P<rest>\W*)$"
+)
 _TWO = 2
 _NOT_DONE = ("failed", "cancelled", "sent_back", "running")
 
@@ -95,16 +106,51 @@ def more_of(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     )
     if m is None or a is None or b is None or a.id != b.id or {a.column, b.column} != {"value"}:
         return
-    column = (m["what"] or ("failed" if m["f"].lower().startswith("fail") else "gpu_hours_held")).lower()
+    column = _counted_in(m)
     x, y = size(held(ledger, a, column)), size(held(ledger, b, column))
     shown = all(ledger.is_shown(c.id, c.row, column) for c in (a, b))
     if shown and isinstance(x, float) and isinstance(y, float) and (x > y if m["more"] else x < y):
         yield m.start("w"), m.end("than")
 
 
+def most_of(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`* had the fewest jobs but held the most GPU-hours`, `* had only one job that did not fail`: by the rows of a whole tally."""
+    cells = [c for g in clause.groups for c in g.cells]
+    first = cells[0] if cells and clause.groups[0].column == "value" else None
+    evidence = ledger.get(first.id) if first else None
+    if first is None or evidence is None or evidence.query != "fleet_tally" or not whole(evidence, ledger):
+        return
+    if any((c.id, c.row) != (first.id, first.row) for c in cells):
+        return
+    said = list(_HAD_MOST.finditer(clause.own))
+    if len(said) == len(_EXTREME.findall(clause.own)) and all(_is_edge(m, first.row, evidence) for m in said):
+        yield from (m.span("w") for m in said)
+    if m := _NOT_FAILED.match(clause.own):
+        jobs, failed, attempts = (held(ledger, first, n) for n in ("jobs", "failed", "attempts"))
+        if not isinstance(jobs, int) or not isinstance(failed, int) or jobs != attempts:
+            return
+        if jobs - failed == NUMBER_WORDS[m["n"].lower()]:
+            yield m.span("w")
+
+
+def _is_edge(m: re.Match[str], row: int, evidence: Evidence) -> bool:
+    """Whether a row alone has the most, or the fewest, of what a word names."""
+    values = [size(evidence.value(_counted_in(m), r)) for r in range(len(evidence.rows))]
+    known = [v for v in values if isinstance(v, float)]
+    if len(known) != len(values) or len(known) < _TWO:
+        return False
+    edge = (max if m["more"] else min)(known)
+    return known[row] == edge and known.count(edge) == 1
+
+
+def _counted_in(m: re.Match[str]) -> str:
+    """The column of a tally that a word for what is counted names."""
+    return (m["what"] or ("failed" if m["f"].lower().startswith("fail") else "gpu_hours_held")).lower()
+
+
 def only_one(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """`* is the only user without a failed job`, `the only cancelled job is *`: no other row of a whole answer is so."""
-    m = _ONLY_WITHOUT.match(clause.own) or _ONLY_SO.match(clause.own)
+    m = _ONLY_WITHOUT.match(clause.own) or _ONLY_SO.match(clause.own) or _IS_ONLY.match(clause.own)
     cell = next((g.cells[0] for g in clause.groups if m and g.start == m.start("a") and len(g.cells) == 1), None)
     evidence = ledger.get(cell.id) if cell else None
     if (

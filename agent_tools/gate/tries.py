@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, held, job_of, size
+from agent_tools.gate.grounds import NUMBER_WORDS, SEVERAL
 from agent_tools.gate.order import TS, is_time
 from agent_tools.gate.ordinals import ORDINALS
 from agent_tools.references import HOLE
@@ -35,7 +36,7 @@ _SENT = lazy.compile(
     rf"(?i)\b(?:was|has been|had been|got) (?P<w>(?:only |just )?(?P<v>preempted|requeued|cancelled|canceled|sent back(?: to the queue)?) (?P<n>{'|'.join(_TIMES)}))\b(?! (?:more|again)\b)"
 )
 _IN = lazy.compile(
-    rf"(?i)\b(?P<w>(?P<v>{'|'.join(_ENDS)})(?: successfully)? (?:in|on|at|with) (?:its|the) (?P<n>{'|'.join(ORDINALS)}|last|final) (?:attempt|try|run))\b"
+    rf"(?i)\b(?P<w>(?P<v>{'|'.join(_ENDS)})(?: successfully)? (?:in|on|at|with) (?:its|the) (?P<n>{'|'.join(ORDINALS)}|last|final) (?:attempt|try|run|one))\b"
 )
 _WAITS = lazy.compile(rf"(?i)\b(?:(?:is|was|still) )*(?P<w>waits|waiting) (?:for|on) (?:the )?(?:job )?(?={HOLE})")
 _STARTED_AFTER = lazy.compile(
@@ -45,6 +46,8 @@ _AT_LIMIT = lazy.compile(
     r"(?i)\b(?:when|until|before) (?:(?:the|its) (?:time )?(?P<w>limit (?:came|struck|was hit|was reached))|it (?P<v>(?:hit|reached) (?:the|its) (?:time )?limit))\b"
 )
 _ELSEWHERE = lazy.compile(rf"(?i)\bon (?P<w>another|a different|other|different) nodes?,? (?:nodes? )?(?={HOLE})")
+_ONLY_ATTEMPT = lazy.compile(rf"(?i)\b(?P<w>(?:first and )?only attempt)\b\W*(?={HOLE})")
+_NEEDED = lazy.compile(rf"(?i)\b(?P<w>(?:needed|took) (?P<n>{SEVERAL}) attempts)\b")
 _DENIED = lazy.compile(
     r"(?i)\b(?:no|not|never|none|neither|nor|without|cannot|before|if|whether|nearly|almost)\b|n['’]t\b"
 )
@@ -64,7 +67,18 @@ def tried(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
         *_started_after(clause, ledger),
         *_at_limit(clause, ledger),
         *_elsewhere(clause, ledger),
+        *_of_so_many(clause, ledger),
     ]
+
+
+def _of_so_many(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`its only attempt`, `needed two attempts`: of a job that has so many."""
+    said = [*_ONLY_ATTEMPT.finditer(clause.own), *_NEEDED.finditer(clause.own)]
+    jobs = {job_of(ledger, c) for g in clause.groups for c in g.cells} if said else set[str]()
+    states = states_of(next(iter(jobs)), ledger) if len(jobs) == 1 else {}
+    for m in said if states else ():
+        if len(states) == (NUMBER_WORDS[m["n"].lower()] if "n" in m.groupdict() else 1):
+            yield m.span("w")
 
 
 def _of_attempts(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:

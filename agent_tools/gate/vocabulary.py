@@ -21,7 +21,7 @@ NEUTRAL = word_set(
     gets had used uses using belong belongs belonging made reached reach reaches spent spend status state printed prints slurm slurm's
     log's accounting telemetry metric metrics measured measurement verdict verdicts family assessment differential evidence id ids number
     submitted announces announced announce logs spanned marked already rerun stopped part respectively note question asked below
-    above respectively overview summary details knows known
+    above respectively overview summary details knows known spite despite
     """
 )
 """Words that claim nothing by themselves: grammar, what there is in every cluster, and that something was recorded. What need not be
@@ -73,6 +73,7 @@ COLUMN_WORDS: dict[str, str] = {
     "asked": "told",
     "last_checkpoint_ts": "saved",
     "gpu_hours_after_bad": "wasted",
+    "gpu_hours_after_checkpoint": "lost",
     "requested": "asked requested tried allocate",
     "mem": "memory",
     "bytes": "memory size",
@@ -95,7 +96,7 @@ COLUMN_WORDS: dict[str, str] = {
     "reached": "reached",
     "step": "reached progress",
     "epoch": "reached covered",
-    "submit": "submitted",
+    "submit": "submitted submission",
     "exit": "returned",
     "wait": "queue queued",
     "waited": "queue queued",
