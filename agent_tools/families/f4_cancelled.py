@@ -27,6 +27,7 @@ from agent_tools.families.launch_reason import no_container
 from agent_tools.families.no_cancel import nothing, otherwise
 from agent_tools.families.step_cancels import (
     NODES,
+    aborted_step,
     cancelled_step,
     canceller,
     or_by_slurm,
@@ -105,6 +106,8 @@ def _by_words(facts: Facts, end: RowView | None) -> Assessment:
     if count(end, "cancels"):
         if (rest := rest_of_step(facts, end)) is not None:
             return otherwise(f"srun ended the step itself, as one of its tasks had failed: {rest['message']}.")
+        if (aborted := aborted_step(facts, end)) is not None:
+            return otherwise(f"The program had MPI end the step: {quoted(aborted, 'message', 'line_no')}.")
         return _by_message(facts, end)
     if count(end, "terms"):
         return _by_term(facts, end)

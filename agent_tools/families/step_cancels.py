@@ -85,6 +85,20 @@ def rest_of_step(facts: Facts, end: RowView) -> RowView | None:
     )
 
 
+def aborted_step(facts: Facts, end: RowView) -> RowView | None:
+    """MPI's word that the program is to end, before the line of a step's cancel: srun ends what is left of it, and nobody cancelled it."""
+    if not _STEP.search(end.text("stop_message")):
+        return None
+    return next(
+        (
+            r
+            for r in facts.table("launcher_failures").one_of("name", "abort_called")
+            if r.text("file") == end.text("stop_file") and count(r, "line_no") < count(end, "stop_line")
+        ),
+        None,
+    )
+
+
 def _cancelled(facts: Facts) -> list[RowView]:
     return list(
         facts.table("job_steps").where(

@@ -18,7 +18,7 @@ from store import lazy
 
 NAMES: dict[str, str] = {
     "child_failed": "a rank ended with a status or by a signal",
-    "abort_called": "a rank called MPI_Abort (rank, exit_code)",
+    "abort_called": "a rank called MPI_Abort (rank, exit_code), or MPI did so itself over an error",
     "lost_daemon": "the launcher lost contact with a node's daemon",
 }
 
@@ -27,6 +27,7 @@ _NOTICED = lazy.compile(
 )
 _ABORT = lazy.compile(
     r"MPI_ABORT was invoked on rank (?P<rank>\d+)|[Aa]pplication called MPI_Abort\(\w+, (?P<code>-?\d+)\) - process (?P<rank2>\d+)"
+    r"|^\s*(?:\[[\w.-]{1,100}:\d{1,9}\] )?\*\*\* MPI_ERRORS_ARE_FATAL \("
 )
 _LOST = lazy.compile(
     r"ORTE has lost communication with|PRTE has lost communication with|lost connection to (?:the )?(?:daemon|node)"
@@ -52,6 +53,7 @@ class Mpi:
         "exited on signal",
         "MPI_ABORT was invoked",
         "called MPI_Abort",
+        "*** MPI_ERRORS_ARE_FATAL (",
         "lost communication with",
         "lost connection to",
         "BAD TERMINATION OF ONE",

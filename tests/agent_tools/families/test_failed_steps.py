@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from agent_tools.differential import differential
-from agent_tools.families import step_limit
+from agent_tools.families import f4_cancelled, step_limit
 from store.rows import SlurmStep
-from tests.agent_tools.families.world import JOB, T, World
+from tests.agent_tools.families.world import JOB, T, World, judge
 
 
 def step(number: str, **fields: object) -> SlurmStep:
@@ -285,3 +285,17 @@ def test_a_limit_that_a_step_was_given_is_the_steps(
     assert (step_limit.of_step(world.facts()) is None) is (job == "TIMEOUT")
     assert said in headline
     assert family == "F3" or "its step" in headline or any("step" in w for w in warnings)
+
+
+@pytest.mark.parametrize(
+    ("scope", "first", "cancelled"),
+    [("STEP 4812.0", True, False), ("JOB 4812", True, True), ("STEP 4812.0", False, True)],
+    ids=["of the step", "of the job", "before it"],
+)
+def test_a_step_that_mpi_ended_is_nobodys_cancel(tmp_path: Path, scope: str, first: bool, cancelled: bool) -> None:
+    aborts = ("launcher_event", "abort_called", "[n7:81] *** MPI_ERRORS_ARE_FATAL (processes in this communicator will")
+    ends = ("slurm", "cancelled", f"*** {scope} ON n1 CANCELLED AT 2026-03-01T10:40:00 ***")
+    world = World(tmp_path)
+    for said in (aborts, ends) if first else (ends, aborts):
+        world.say(*said)
+    assert (judge(world, f4_cancelled.assess).status != "ruled_out") == cancelled

@@ -60,7 +60,20 @@ def test_an_abort_names_its_rank():
     assert (row.kind, row.name, row.rank) == ("launcher_event", "abort_called", 5)
 
 
-@pytest.mark.parametrize("text", ["mpirun -np 4 python train.py", "lost connection to my thoughts"])
+@pytest.mark.parametrize("label", ["[n7:8123] ", ""])
+def test_mpi_that_ends_the_program_over_an_error_aborts_it(label):
+    (row,) = parse(f"{label}*** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,")
+    assert (row.kind, row.name, row.rank, row.severity) == ("launcher_event", "abort_called", None, "error")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mpirun -np 4 python train.py",
+        "lost connection to my thoughts",
+        "set by default: *** MPI_ERRORS_ARE_FATAL (aborts), *** MPI_ERRORS_RETURN (goes on)",
+    ],
+)
 def test_what_resembles_it_gives_nothing(text):
     assert parse(text) == []
 
