@@ -318,10 +318,11 @@ class Facts:
     def after_steps(self, raised: Raised) -> bool:
         """Whether steps had been trained when this was raised, by progress lines, its frames, or the program's word before it."""
         told = self.said_done(raised.row, raised.name)
-        if self.progress.begun or raised.trained or told or self.evaluated(raised) is not None:
+        begun = self.progress.begun and not (raised.built and self.progress.by_a_bar)
+        if begun or raised.trained or told or self.evaluated(raised) is not None:
             return True
-        begun, line = self.table("phases").one_of("name", "running_training"), raised.row.number("line_no") or 0
-        same = [r for r in begun if r.text("file") == raised.row.text("file") and (r.number("line_no") or 0) < line]
+        starts, line = self.table("phases").one_of("name", "running_training"), raised.row.number("line_no") or 0
+        same = [r for r in starts if r.text("file") == raised.row.text("file") and (r.number("line_no") or 0) < line]
         return bool(same) and beside_training(raised.row.text("calls"))
 
     def evaluated(self, raised: Raised) -> RowView | None:

@@ -256,6 +256,11 @@ class Raised:
         return _LOOP.search(frames) is not None or _TRAIN_OP.search(self.message) is not None
 
     @property
+    def built(self) -> bool:
+        """Hydra could not build an object that the configuration names, which is done before the work begins."""
+        return self.name.rpartition(".")[2] == "InstantiationException"
+
+    @property
     def saving(self) -> bool:
         """It was raised while a checkpoint was being written: something had been trained."""
         frames = f"{self.row.text('frame')}\n{self.row.text('user_frame')}\n{self.calls}"

@@ -67,6 +67,12 @@ class Progress:
         step, total = hints.number("bar_step"), hints.number("bar_total")
         return step / total if step and total else None
 
+    @property
+    def by_a_bar(self) -> bool:
+        """Whether a bar that names no epoch is all that speaks of a loop: data that is prepared is counted by one as well."""
+        hints = self.hints
+        return self.steps is None and hints is not None and not hints.number("lines") and not hints.number("bar_epochs")
+
     def moved_after(self, line_end: float) -> bool:
         """Whether the loop was seen at work after this line, the last of an exception.
 

@@ -82,8 +82,7 @@ def assess(facts: Facts) -> Assessment:
     if not facts.causes:
         return _without_cause(facts)
     cause = facts.causes[0]
-    begun = facts.progress.begun
-    if begun:
+    if facts.progress.begun and facts.after_steps(cause):
         text = f"The application's exception {cause.name_ref} came when {facts.progress.phrase or 'training was under way'}."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     if facts.after_steps(cause):

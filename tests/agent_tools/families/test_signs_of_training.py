@@ -11,6 +11,7 @@ from tests.agent_tools.families.test_cut_and_told import OPEN, drafted
 NET = '  File "/opt/env/lib/python3.11/site-packages/urllib3/'
 ABORTS = "terminate called after throwing an instance of 'c10::Error'\n  what():  CUDA error: an illegal memory access was encountered\n"
 TIMED_OUT = NET + 'util/connection.py", line 73, in create_connection\n    sock.connect(sa)\nTimeoutError: timed out\n'
+UNBUILT = "checking rows\nError in call to target 'spam.sets.Corpus':\nValueError('the two halves do not fit')\nfull_key: data\n"
 REFUSES = "ValueError: the two halves do not fit\n"
 
 
@@ -41,6 +42,9 @@ REFUSES = "ValueError: the two halves do not fit\n"
         # a loss with a line of its own, below the heading of its epoch
         ("Epoch 1/9\n-----\nLoss: 2.375\nLoss: 2.125\nEpoch 2/9\n-----\nLoss: 1.875\n" + OPEN + REFUSES, "A3", "code"),
         ("Loss: 2.375\nLoss: 2.125\n" + OPEN + REFUSES, "A1", "code"),
+        # what Hydra cannot build is built before the work, whatever bar that names no epoch stands above
+        ("corpus-train:  50%|#  | 20/40 [00:10<00:10, 2.0it/s]\n" + UNBUILT, "A1", "code"),
+        ("Epoch 3:  50%|#  | 20/40 [00:10<00:10, 2.0it/s]\n" + UNBUILT, "A3", "code"),
         # a bar that was full within its first second counted no training
         ("rounds: 100%|###| 4/4 [00:00<00:00, 2104.71it/s]\nplan:   0%|   | 0/38 [00:00<?, ?it/s]\n" + OPEN + "ModuleNotFoundError: No module named 'parts'\n", "A1", "env"),
         ("rounds:  50%|#  | 2/4 [00:00<00:00, 12.71it/s]\n" + OPEN + REFUSES, "A3", "code"),
