@@ -31,13 +31,17 @@ _WAITED = ("rendezvous", "collective", "peer")
 """What other ranks of the same start say, who waited in vain for the one that failed: no further than it."""
 _QUIET_S, _OTHER_WORDS = 120.0, 4
 """Seconds and lines by which a log outlives all that failed in it, where another start has to be thought of."""
-_SLURMS = lazy.compile(r"(?:srun|slurmstepd)[\w.-]*: |frame #\d+|\s*$")
+_SLURMS = lazy.compile(r"(?:srun|slurmstepd)[\w.-]*: |frame #\d+|\s*$|\s+File \"|(?:Current )?[Tt]hread 0x")
+"""Slurm's words and the stacks that a dying process prints: none of another start."""
 _WENT_ON = 3
 """Steps, or lines of a loop, by which a run is known to have gone on."""
 _CLOSING = 40
 """Lines between the words of an interrupt and an exception of the closing down."""
 _BUFFER = 200
 """Reports that no buffer holds back: standard output keeps 8 KiB of a process until it ends, and a report has forty bytes or more."""
+
+_LONG = 2 * _BUFFER
+"""Lines of any kind that no buffer of one process holds back."""
 
 
 def of_earlier_try(raised: Raised, progress: Progress, others: Iterable[Raised], tail: Callable[[], View]) -> bool:
@@ -178,10 +182,10 @@ def followed(row: RowView) -> bool:
 
 
 def outlived(raised: Raised, others: Iterable[Raised], tail: Callable[[], View]) -> tuple[RowView, RowView] | None:
-    """The last thing that failed in the log of this exception, and its last line, where minutes lie between the two.
+    """The last thing that failed in the log of this exception, and its last line, where minutes or very many lines lie between the two.
 
     What ends a program is close to the end of its log, or is followed by what else failed of it. Where the log goes on for
-    minutes with other words, something else was running, or the program was started anew.
+    long with other words, something else was running, or the program was started anew. Of ranks each has a buffer of its own.
     """
     file = raised.row.text("file")
     told = (raised.row.number("line_end") or 0) + (raised.row.number("lines_left") or 0)
@@ -193,7 +197,10 @@ def outlived(raised: Raised, others: Iterable[Raised], tail: Callable[[], View])
         for r in tail()
         if r.text("file") == file and (r.number("line_no") or 0) > told and not _SLURMS.match(r.text("text"))
     ]
-    if len(after) < _OTHER_WORDS or not last.has("first_ts") or not after[-1].has("line_ts"):
+    if len(after) < _OTHER_WORDS:
         return None
+    if not last.has("first_ts") or not after[-1].has("line_ts"):
+        ranked = last.has("rank") or after[-1].has("rank")
+        return (last, after[-1]) if not ranked and (after[-1].number("line_no") or 0) - told >= _LONG else None
     passed = datetime.fromisoformat(after[-1].text("line_ts")) - datetime.fromisoformat(last.text("first_ts"))
     return (last, after[-1]) if passed.total_seconds() >= _QUIET_S else None

@@ -125,7 +125,9 @@ def outlived_by_log(facts: Facts, cause: Raised, result: Assessment) -> None:
         return
     failed, last = found
     result.status, result.confidence = "suspected", min(result.confidence, UNSAID)
-    text = f"The log goes on to {last['line_ts']}, and what failed last in it was printed at {failed['first_ts']}: another run, or another program, came after."
+    text = f"The log goes on to line {last['line_no']}, and what failed last in it ended at line {failed['line_end']}: another run, or another program, came after."
+    if failed.has("first_ts") and last.has("line_ts"):
+        text = f"The log goes on to {last['line_ts']}, and what failed last in it was printed at {failed['first_ts']}: another run, or another program, came after."
     result.speaks_for.append(claim(text))
     result.missing.append(
         missing("Whether the last run in the log failed, too.", "sacct (slurm_job), or a log of each run")

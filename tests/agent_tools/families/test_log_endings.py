@@ -320,6 +320,20 @@ def test_a_failure_that_its_log_outlives_by_minutes_is_not_surely_the_end(
     assert sure == (not any("goes on to" in c.text for c in draft.shows))
 
 
+def test_a_failure_that_its_log_outlives_by_more_lines_than_a_buffer_holds_is_not_surely_the_end(
+    tmp_path: Path,
+) -> None:
+    """Without times the lines are counted; the stacks of a dying process are none of another run's."""
+    failed = REFUSED_SETTING.replace("[2026-02-09 09:12:19,718]", "").replace("[2026-02-09 09:12:22,418]", "")
+    for n, (line, sure) in enumerate(
+        (("row {} of the table\n", False), ('  File "spam/wait.py", line {} in run\n', True))
+    ):
+        after = "".join(map(line.format, range(480)))
+        draft = drafted(failed + after, tmp_path / str(n))
+        assert (draft.family, draft.confidence >= 0.6) == ("A1", sure), draft.headline
+        assert sure == (not any("goes on to line" in c.text for c in draft.shows))
+
+
 @pytest.mark.parametrize(("minute", "sure"), [(12, True), (31, False)])
 def test_memory_that_ran_out_in_a_run_before_is_not_surely_the_end(tmp_path: Path, minute: int, sure: bool) -> None:
     oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.19 GiB of which 1.31 GiB is free.\n"
