@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,15 +73,22 @@ def test_slow_calls_on_a_file_system_are_told_with_file_and_rank_and_a_pipe_is_n
         process.communicate()
 
 
-def test_requests_of_a_block_device_are_told_with_who_asked(node: Probed, tmp_path: Path) -> None:
-    device = tmp_path.stat().st_dev
+@pytest.fixture
+def on_disk() -> Iterator[Path]:
+    """A folder beside pytest's own, which may lie in memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def test_requests_of_a_block_device_are_told_with_who_asked(node: Probed, on_disk: Path) -> None:
+    device = on_disk.stat().st_dev
     if not Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").exists():
         pytest.skip("no block device under the test's folder")
     waits = node.source._waits  # pyright: ignore[reportPrivateUsage]
     assert waits is not None
     waits.begin(request_s=1e-9)
     code = (
-        f"fd = os.open({str(tmp_path / 'file')!r}, os.O_RDWR | os.O_CREAT | os.O_DIRECT)\n"
+        f"fd = os.open({str(on_disk / 'file')!r}, os.O_RDWR | os.O_CREAT | os.O_DIRECT)\n"
         "import mmap\nm = mmap.mmap(-1, 65536)\n"
         "for n in range(4): os.pwrite(fd, m, n * 65536)\nos.fsync(fd)"
     )
