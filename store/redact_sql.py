@@ -113,8 +113,8 @@ _AROUND = lazy.compile(r"\(\?<?[!=]")
 MACRO = "without_secrets"
 
 
-_ONLY_WITH = lazy.compile(rf"\(\$(\w+) IS NULL OR [^\n]*?\b{MACRO}\(")
-"""In a question: a search that is made only where the parameter has a value."""
+_ONLY_WITH = lazy.compile(rf"\(\$(\w+) IS NULL OR \w+\({MACRO}\(")
+"""In a question: a search that is made only where the parameter has a value. What stands farther behind may be of another condition."""
 
 
 def macro(sql: str, params: Mapping[str, Cell]) -> str:

@@ -232,6 +232,7 @@ def test_a_search_never_meets_a_secret_whatever_was_asked_before(tmp_path: Path)
         ("($name IS NULL OR regexp_matches(without_secrets(name), $name))", {"name": None}, True),
         ("($name IS NULL OR regexp_matches(without_secrets(name), $name))", {"name": "a"}, False),
         ("($name IS NULL OR a(without_secrets(x), $name)) AND b(without_secrets(y), $name)", {"name": None}, False),
+        ("($name IS NULL OR name = $name) AND b(without_secrets(y), $pattern)", {"name": None}, False),
         ("regexp_matches(without_secrets(text), $pattern)", {"pattern": None}, False),
     ],
 )  # fmt: skip
