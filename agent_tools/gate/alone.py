@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Evidence, Ledger
-from agent_tools.gate.clauses import SUBJECTS, Clause, Group, held, size
+from agent_tools.gate.clauses import SUBJECTS, Clause, held, size
 from agent_tools.gate.scope import whole
 from agent_tools.gate.vocabulary import means
 from agent_tools.references import HOLE
@@ -51,13 +51,9 @@ def alone(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
     return [*_only_one(clause, ledger), *_of_nodes(clause, ledger), *_so_little(clause)]
 
 
-def _at(clause: Clause, at: int) -> Group | None:
-    return next((g for g in clause.groups if g.start == at and len(g.cells) == 1), None)
-
-
 def _only_one(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     m = _THE_ONE.match(clause.own) or _ONLY.match(clause.own) or _ALONE.match(clause.own)
-    group = _at(clause, m.start("a")) if m else None
+    group = clause.sole(m.start("a")) if m else None
     if m is None or group is None or _UNSURE.search(m["said"]):
         return
     cell = group.cells[0]
@@ -111,7 +107,7 @@ def _of_fleet(evidence: Evidence) -> bool:
 def _of_nodes(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     """`of its * nodes only * was in trouble`: its row counts one."""
     m = _OF_NODES.match(clause.own)
-    total, one = (_at(clause, m.start(w)) if m else None for w in "na")
+    total, one = (clause.sole(m.start(w)) if m else None for w in "na")
     if m is None or total is None or one is None or _UNSURE.search(clause.own[m.end() :]):
         return
     a, b = total.cells[0], one.cells[0]
@@ -125,7 +121,7 @@ def _so_little(clause: Clause) -> Iterator[tuple[int, int]]:
     if _UNSURE.search(clause.own):
         return
     for m in _SO_LITTLE.finditer(clause.own):
-        part, total = (_at(clause, m.start(w)) for w in "ab")
+        part, total = (clause.sole(m.start(w)) for w in "ab")
         if part is None or total is None:
             continue
         a, b = part.cells[0], total.cells[0]

@@ -57,6 +57,10 @@ class Clause:
         """The text with each reference as holes."""
         return masked(self.text)
 
+    def sole(self, place: int) -> Group | None:
+        """The group of a single cell that begins at a place of the clause; None where none does."""
+        return next((g for g in self.groups if g.start == place and len(g.cells) == 1), None)
+
     def measures(self) -> list[tuple[CellValue, int, int]]:
         """Each cell that can be larger or smaller than another, with where its group begins and ends."""
         return [(c, g.start, g.end) for g in self.groups if not g.subject for c in g.cells if size(c.value) is not None]

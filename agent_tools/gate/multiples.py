@@ -152,7 +152,7 @@ def _parts(own: str, clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]
     if (
         value is not None
         and (value <= _HALF or not m["only"])
-        and near_to(value, PARTS[m["word"].lower()], m["hedge"], part=True)
+        and _near(value, PARTS[m["word"].lower()], m["hedge"], part=True)
     ):
         yield m.start(), m.end("word")
 
@@ -235,10 +235,10 @@ def bears(said: re.Match[str], words: dict[str, float], a: CellValue, b: CellVal
     x, y = size(a.value), size(b.value)
     if not isinstance(x, float) or not isinstance(y, float) or not y:
         return False
-    return near_to(x / y, words[said["word"].lower()], said["hedge"])
+    return _near(x / y, words[said["word"].lower()], said["hedge"])
 
 
-def near_to(is_: float, said: float, hedge: str | None, *, part: bool = False) -> bool:
+def _near(is_: float, said: float, hedge: str | None, *, part: bool = False) -> bool:
     """Whether a figure is as a word says, as far as the word before it says so."""
     low = (hedge or "exactly").lower()
     slack = 0.012 if low == "exactly" else 0.12

@@ -14,7 +14,7 @@ from agent_tools.evidence import CellValue
 from agent_tools.formats import unit_of
 from agent_tools.gate.clauses import SUBJECTS, Clause, Group, size
 from agent_tools.gate.denials import QUALIFIED
-from agent_tools.gate.multiples import HEDGE, PARTS, TIMES, alike, bears, is_share, near_to
+from agent_tools.gate.multiples import HEDGE, PARTS, TIMES, alike, bears, is_share
 from agent_tools.references import HOLE
 from store import lazy
 
@@ -41,7 +41,7 @@ _LITTLE = lazy.compile(
 )
 _TINY, _SMALL = 0.05, 0.2
 _NEARLY_ALL = lazy.compile(
-    r"(?i)\b(?P<w>(?:nearly|almost|practically|virtually) all)(?: of)?\b[^,;:.]*?[,:]? ?\(?(?=H)".replace("H", HOLE)
+    rf"(?i)\b(?P<w>(?:nearly|almost|practically|virtually) all)(?: of)?\b[^,;:.]*?[,:]? ?\(?(?={HOLE})"
 )
 _NOT_QUITE = lazy.compile(r"(?i)(?:nearly|almost)(?= all\b)|(?<=,) but\b")
 _MOST, _OF = 0.85, lazy.compile(r"(?i) (?:out )?of (?:the |its |all )?")
@@ -63,7 +63,7 @@ def portions(clause: Clause) -> Iterator[tuple[int, int]]:
     """Where in a clause such words stand that its figures bear out."""
     own = clause.own
     for m in _AT_ITS.finditer(own):
-        other = _at(clause, m.start("b"))
+        other = clause.sole(m.start("b"))
         names = _NAMES.get(m["e"].lower(), "first start").split()
         if other and other.column.split("_")[0] in names:
             yield m.span("w")
@@ -74,28 +74,30 @@ def portions(clause: Clause) -> Iterator[tuple[int, int]]:
         if a and b and _did(a, own[: m.start()]) and _did(b, m["b"]) and bears(m, TIMES, a, b):
             yield m.span("w")
     for m in _AS_LONG.finditer(own):
-        b = _at(clause, m.start("b"))
+        b = clause.sole(m.start("b"))
         ahead = [g.cells[0] for g in clause.groups if g.end <= m.start() and g.column not in SUBJECTS]
-        if b and ahead and ahead[-1].column == b.column and ahead[-1].id == b.id and bears(m, TIMES, b, ahead[-1]):
+        of_one = b is not None and ahead and (ahead[-1].id, ahead[-1].column) == (b.cells[0].id, b.column)
+        if b and of_one and bears(m, TIMES, b.cells[0], ahead[-1]):
             yield m.span("w")
     for m in _LITTLE.finditer(own):
-        cell = _at(clause, m.end())
-        share = size(cell.value) if cell and cell.column in ("limit_share", "limit_used") else None
+        limit = clause.sole(m.end())
+        share = size(limit.cells[0].value) if limit and limit.column in ("limit_share", "limit_used") else None
         if isinstance(share, float) and share <= (_TINY if m["tiny"] or m["next"] else _SMALL):
             yield m.span("w")
     yield from _nearly_all(clause)
-    for m in _ON_WAY.finditer(own):
-        last = _at(clause, m.end())
+    yield from _on_the_way(clause)
+
+
+def _on_the_way(clause: Clause) -> Iterator[tuple[int, int]]:
+    """`at step *, about a quarter of the way to step *`: the one step over the other, of one row."""
+    for m in _ON_WAY.finditer(clause.own):
+        last = clause.sole(m.end())
         ahead = [g.cells[0] for g in clause.groups if g.end <= m.start() and g.column.endswith("step")]
-        if last and ahead and (ahead[-1].id, ahead[-1].row) == (last.id, last.row) and last.column.endswith("step"):
-            x, y = size(ahead[-1].value), size(last.value)
-            if (
-                isinstance(x, float)
-                and isinstance(y, float)
-                and y
-                and near_to(x / y, PARTS[m["word"].lower()], m["hedge"])
-            ):
-                yield m.span("w")
+        if last is None or not ahead or not last.column.endswith("step"):
+            continue
+        b = last.cells[0]
+        if (ahead[-1].id, ahead[-1].row) == (b.id, b.row) and bears(m, PARTS, ahead[-1], b):
+            yield m.span("w")
 
 
 def _nearly_all(clause: Clause) -> Iterator[tuple[int, int]]:
@@ -124,10 +126,6 @@ def _nearly_all(clause: Clause) -> Iterator[tuple[int, int]]:
 
 def _subject(group: Group) -> bool:
     return group.subject or isinstance(group.cells[0].value, str)
-
-
-def _at(clause: Clause, at: int) -> CellValue | None:
-    return next((g.cells[0] for g in clause.groups if g.start == at and len(g.cells) == 1), None)
 
 
 def _two_behind(clause: Clause, at: int) -> tuple[CellValue | None, CellValue | None]:
