@@ -1,49 +1,82 @@
-"""A limit in time for what runs in DuckDB: one watching thread for a whole reader, not one for every question."""
+"""A limit in time for what runs in DuckDB, and a way out of it: one watching thread for a whole reader, not one for every question.
+
+Python's handlers of signals run in the main thread, and only between its own instructions: while the engine runs there, Ctrl-C
+would be heard when the answer is there. What the C library tells at once, by a byte, is heard by the watching thread.
+"""
 
 from __future__ import annotations
 
+import os
+import select
+import signal
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+STOPS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+"""Signals at which nobody waits for an answer. Others have handlers too (a child that ended, a window that changed)."""
 
 
 class Alarm:
-    """Calls `ring` once when what runs inside `armed` takes longer than `seconds`."""
+    """Calls `ring` once when what runs inside `armed` takes longer than `seconds`, or when a signal comes to stop it."""
 
     def __init__(self, seconds: float, ring: Callable[[], object]) -> None:
         self._seconds = seconds
         self._ring = ring
         self._lock = threading.Lock()
         self._until: float | None = None
-        self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
+        self._pipe: tuple[int, int] | None = None
+        self._heard = b""
         self.rang = False
-        """Whether it rang in the last `armed`."""
+        """Whether the time was over in the last `armed`."""
+        self.signalled = False
+        """Whether it was stopped for a signal."""
 
     @contextmanager
     def armed(self) -> Generator[None]:
         """Watch what runs inside; one at a time."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._watch, name="alarm", daemon=True)
+            self._pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+            self._thread = threading.Thread(target=self._watch, args=(self._pipe[0],), name="alarm", daemon=True)
             self._thread.start()
         with self._lock:
-            self.rang, self._until = False, time.monotonic() + self._seconds
+            self.rang, self.signalled, self._until = False, False, time.monotonic() + self._seconds
+        main = threading.current_thread() is threading.main_thread()
+        others = signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False) if main and self._pipe else -1
         try:
             yield
         finally:
+            if main:
+                signal.set_wakeup_fd(others, warn_on_full_buffer=False)
             with self._lock:
                 self._until = None
+                heard, self._heard = self._heard, b""
+            if heard and others != -1:  # an event loop's, which has handlers of its own
+                with suppress(OSError):
+                    os.write(others, heard)
 
     def stop(self) -> None:
         """Let the watching thread end."""
-        self._stopped.set()
+        pipe, self._pipe = self._pipe, None
+        if pipe is not None:
+            os.close(pipe[1])
 
-    def _watch(self) -> None:
+    def _watch(self, woken: int) -> None:
         # Whatever is armed while this sleeps has the whole time before it, so that waking in time needs no signal.
         pause = self._seconds
-        while not self._stopped.wait(pause):
+        while True:
+            ready, _, _ = select.select([woken], [], [], pause)
             with self._lock:
+                if ready:
+                    told = os.read(woken, 64)
+                    if not told:
+                        break
+                    self._heard += told
+                    if self._until is not None and STOPS.intersection(told):
+                        self.signalled, self._until = True, None
+                        self._ring()
                 now = time.monotonic()
                 pause = self._seconds
                 if self._until is not None and self._until <= now:
@@ -51,3 +84,4 @@ class Alarm:
                     self._ring()
                 elif self._until is not None:
                     pause = self._until - now
+        os.close(woken)

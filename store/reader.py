@@ -199,12 +199,15 @@ class Reader:
                 raise QueryTimeout(
                     f"{info.name}: ran past {self._timeout_s:g} s: narrow it by job, node or time"
                 ) from e
-            raise
+            if not self._alarm.signalled:
+                raise
         except RuntimeError as e:
             # A signal's handler had its say while the engine ran: the engine stops, and forgets what the handler raised.
             if str(e) == SIGNALLED:
                 raise KeyboardInterrupt from e
             raise
+        # A signal's handler would have raised by now: it took note of the signal, and the answer is wanted all the same.
+        return self._execute(info, params, opened, max_rows)
 
     def _answer(
         self, info: QueryInfo, params: dict[str, Cell], opened: dict[str, Opened], max_rows: int
