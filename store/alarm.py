@@ -6,6 +6,7 @@ would be heard when the answer is there. What the C library tells at once, by a 
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
@@ -66,8 +67,10 @@ class Alarm:
     def _watch(self, woken: int) -> None:
         # Whatever is armed while this sleeps has the whole time before it, so that waking in time needs no signal.
         pause = self._seconds
+        bytes_of = select.poll()  # a number above a thousand, as a busy server may have, is too high for select
+        bytes_of.register(woken, select.POLLIN)
         while True:
-            ready, _, _ = select.select([woken], [], [], pause)
+            ready = bytes_of.poll(math.ceil(min(pause, 1e6) * 1000))
             with self._lock:
                 if ready:
                     told = os.read(woken, 64)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import threading
+from contextlib import ExitStack
 
 from store.alarm import Alarm
 
@@ -27,3 +30,18 @@ def test_it_is_silent_while_nothing_runs() -> None:
         pass
     assert not rung.wait(0.2)
     alarm.stop()
+
+
+def test_it_rings_in_a_process_of_very_many_open_files() -> None:
+    rung = threading.Event()
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as held:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(2048, limits[1]), limits[1]))
+        held.callback(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+        while (last := os.dup(0)) < 1100:
+            held.callback(os.close, last)
+        held.callback(os.close, last)
+        alarm = Alarm(0.02, rung.set)
+        with alarm.armed():
+            assert rung.wait(10)
+        alarm.stop()
