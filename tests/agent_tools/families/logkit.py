@@ -8,6 +8,7 @@ from pathlib import Path
 from agent_tools import differential
 from agent_tools.evidence import Ledger
 from agent_tools.facts import Facts
+from agent_tools.families.registry import families
 from agent_tools.verdict import Draft
 from collector.importers.base import ImportContext
 from collector.importers.job_log import JobLog
@@ -30,6 +31,11 @@ def facts_of(text: str, folder: Path) -> Facts:
 def drafted(text: str, folder: Path) -> Draft:
     """What the examiner makes of the text."""
     return differential.draft(facts_of(text, folder))
+
+
+def among(facts: Facts, *codes: str) -> Draft:
+    """The draft where these families and U0 alone are asked: for a choice between a few. A whole verdict asks twenty more."""
+    return differential.arranged(facts, {code: families()[code].assess(facts) for code in (*codes, "U0")})
 
 
 def looped(first: int, last: int) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from agent_tools.families import a2_signal_kill as a2
 from store.rows import HostEvent
-from tests.agent_tools.families.logkit import drafted, looped
+from tests.agent_tools.families.logkit import among, drafted, facts_of, looped
 from tests.agent_tools.families.world import T, World, judge
 
 BUS = "srun: error: n1: task 0: Bus error (core dumped)\n"
@@ -29,7 +29,7 @@ FULL_DISK = "cp: error writing '/scratch/cache/part.bin': No space left on devic
     ],
 )
 def test_whose_a_bus_error_is_follows_the_words_beside_it(tmp_path: Path, log: str, whose: str) -> None:
-    made = drafted(log, tmp_path)
+    made = among(facts_of(log, tmp_path), "A2", "A3")
     assert (made.family, made.attribution) == ("A2", whose)
     assert (whose == "undetermined") == any("/dev/shm" in m.text for m in made.cannot_decide)
 

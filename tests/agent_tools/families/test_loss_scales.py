@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent_tools.families.logkit import drafted
+from tests.agent_tools.families.logkit import among, drafted, facts_of
 
 LOWERED = "[2026-05-02 10:0{n}:11,472] [INFO] [fused_optimizer.py:312:_update_scale] Reducing dynamic loss scale from {a} to {b}\n"
 SKIPPED = "[2026-05-02 10:0{n}:11,473] [INFO] [logging.py:60:log_dist] [Rank 0] Overflow detected. Skipping step. Attempted loss scale: {a}, reducing to {b}\n"
@@ -29,7 +29,7 @@ NONE, SOME = "       nan        nan        nan", "    0.0391   0.003032   0.0038
 @pytest.mark.parametrize("line", [LOWERED, SKIPPED])
 def test_overflows_at_the_lowest_scale(tmp_path: Path, line: str, scales: list[tuple[int, int]], family: str) -> None:
     log = "".join(line.format(n=n, a=a, b=b) for n, (a, b) in enumerate(scales))
-    draft = drafted("fp16: true\n" + log, tmp_path)
+    draft = among(facts_of("fp16: true\n" + log, tmp_path), "E1", "G1")
     assert draft.family == family, draft.headline
     if family == "E1":
         assert (draft.mode, draft.confidence, draft.attribution) == ("non_finite", 0.5, "job")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent_tools.families.test_cut_and_told import drafted
+from agent_tools.families import f3_timeout as f3
+from tests.agent_tools.families.logkit import drafted, facts_of
 
 STEPS = "".join(f"Epoch 1 step {s}0 loss {3 - s / 9:.2f}\n" for s in range(1, 7))
 BAR = (
@@ -45,8 +46,18 @@ WALL = "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-02-03T04:05:06 DUE
     ],
 )
 def test_a_wall_after_the_work_is_told_as_one(tmp_path: Path, last: str, done: bool) -> None:
-    draft = drafted(STEPS + last + WALL, tmp_path)
-    assert draft.family == "F3" and ("had not exited" in draft.headline) == done, draft.headline
+    found = f3.assess(facts_of(STEPS + last + WALL, tmp_path))
+    assert found.status == "confirmed" and ("had not exited" in found.headline) == done, found.headline
+
+
+def test_a_wall_after_the_work_is_the_whole_verdict_on_it(tmp_path: Path) -> None:
+    """Neither a hang nor slowness is told of instead, and of a wall under way neither that all was done."""
+    for name, last in (
+        ("done", "Training completed.\nSaved final model to out/final.pt\n"),
+        ("cut", "Export complete.\n"),
+    ):
+        draft = drafted(STEPS + last + WALL, tmp_path / name)
+        assert draft.family == "F3" and ("had not exited" in draft.headline) == (name == "done"), draft.headline
 
 
 def test_a_cancel_after_the_work_is_told_beside_it(tmp_path: Path) -> None:
