@@ -36,6 +36,11 @@ def test_overflows_at_the_lowest_scale(tmp_path: Path, line: str, scales: list[t
         assert any("between" in m.text for m in draft.cannot_decide)
 
 
+def test_scales_that_are_found_again_are_no_other_familys_either(tmp_path: Path) -> None:
+    log = "".join(LOWERED.format(n=n, a=65536, b=32768) for n in range(4))
+    assert drafted("fp16: true\n" + log, tmp_path).family == "U0"
+
+
 @pytest.mark.parametrize(
     ("rows", "family"),
     [
