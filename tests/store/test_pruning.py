@@ -73,14 +73,15 @@ def readers(lake: Path) -> Iterator[tuple[Reader, Reader]]:
 
 
 def questions(info: QueryInfo) -> Iterator[dict[str, Any]]:
-    """Ways to ask: with each optional parameter left out and given."""
+    """Ways to ask: with each optional parameter that leaves segments out left out and given, and with none of any kind."""
     values: dict[str, Any] = {"job_id": "7", "job": "7", "node": "n1", "nodes": "n1,n3", "attempt": 3}
     values |= {"from_ts": "2026-03-02T01:00:00Z", "to_ts": "2026-03-02T03:00:00Z"}
     others = {"VARCHAR": "a", "BIGINT": 5, "DOUBLE": 0.5, "BOOLEAN": True, "TIMESTAMP": "2026-03-02T00:00:00Z"}
     full = {p.name: values.get(p.name, others[p.sql_type]) for p in info.params}
     yield full
+    prunes = {name for limits in info.prunes.values() for name in limits.params}
     for p in info.params:
-        if p.optional:
+        if p.optional and p.name in prunes:
             yield {k: v for k, v in full.items() if k != p.name}
     yield {p.name: full[p.name] for p in info.params if not p.optional}
 
