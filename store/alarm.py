@@ -61,8 +61,13 @@ class Alarm:
     def stop(self) -> None:
         """Let the watching thread end."""
         pipe, self._pipe = self._pipe, None
-        if pipe is not None:
-            os.close(pipe[1])
+        if pipe is None:
+            return
+        if threading.current_thread() is threading.main_thread():  # one armed inside this puts it back later
+            told = signal.set_wakeup_fd(-1)
+            if told not in (-1, pipe[1]):
+                signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+        os.close(pipe[1])
 
     def _watch(self, woken: int) -> None:
         # Whatever is armed while this sleeps has the whole time before it, so that waking in time needs no signal.

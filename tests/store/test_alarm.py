@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import threading
 from contextlib import ExitStack
 
@@ -45,3 +46,29 @@ def test_it_rings_in_a_process_of_very_many_open_files() -> None:
         with alarm.armed():
             assert rung.wait(10)
         alarm.stop()
+
+
+def test_no_signal_is_told_to_a_pipe_that_is_closed() -> None:
+    outer, inner = Alarm(30, lambda: None), Alarm(30, lambda: None)
+    first, second = outer.armed(), inner.armed()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    second.__exit__(None, None, None)  # puts back what it found: the pipe of the first, which is still open
+    outer.stop()
+    inner.stop()
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+def test_stopping_leaves_the_pipe_of_another_where_it_is() -> None:
+    ours, theirs = Alarm(30, lambda: None), os.pipe2(os.O_NONBLOCK)
+    with ours.armed():
+        pass
+    before = signal.set_wakeup_fd(theirs[1])
+    try:
+        ours.stop()
+        assert signal.set_wakeup_fd(-1) == theirs[1]
+    finally:
+        signal.set_wakeup_fd(before)
+        for end in theirs:
+            os.close(end)
