@@ -10,6 +10,7 @@ import math
 import os
 import select
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -93,3 +94,17 @@ class Alarm:
                 elif self._until is not None:
                     pause = self._until - now
         os.close(woken)
+
+
+def raise_if_called_off() -> None:
+    """Raises CancelledError where the event loop that runs this is being stopped: at Ctrl-C its handler calls a task off, and returns."""
+    if "asyncio" not in sys.modules:  # which few commands need, and which takes its time to load
+        return
+    import asyncio
+
+    try:
+        tasks = asyncio.all_tasks()
+    except RuntimeError:  # no loop runs here
+        return
+    if any(task.cancelling() for task in tasks):
+        raise asyncio.CancelledError

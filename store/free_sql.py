@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from store import views
@@ -28,15 +29,23 @@ from store.snapshot import Opened, Snapshots
 MAX_SQL = 20_000
 MAX_ANSWER = 16 << 20
 """Bytes of an answer that the child may give."""
+LOOK_S = 0.1
+"""How often it is looked at whether an answer is still wanted, where that may change."""
 
 
 def run(
-    lake: Lake | Path | str, sql: str, *, timeout_s: float = 20, memory_mb: int = 1024, max_rows: int = 200
+    lake: Lake | Path | str,
+    sql: str,
+    *,
+    timeout_s: float = 20,
+    memory_mb: int = 1024,
+    max_rows: int = 200,
+    unwanted: Event | None = None,
 ) -> Result:
     """Answer one SELECT over the lake's tables: at most `max_rows` rows, and how many there are.
 
-    Raises StoreError for anything but one SELECT, for an error in it and when it wants more memory than `memory_mb`,
-    QueryTimeout when it runs longer than `timeout_s`.
+    Raises StoreError for anything but one SELECT, for an error in it, when it wants more memory than `memory_mb` and once
+    another thread says that the answer is `unwanted`; QueryTimeout when it runs longer than `timeout_s`.
     """
     lake = Lake.of(lake)
     lake.check()
@@ -48,7 +57,7 @@ def run(
     overlay = Overlay(lake)
     try:
         opened = Snapshots(lake, overlay).take(views.with_beside(named))
-        answer = _answer(sql, opened, timeout_s, memory_mb, max_rows)
+        answer = _answer(sql, opened, timeout_s, memory_mb, max_rows, unwanted)
     finally:
         overlay.close()
     coverage = tuple(
@@ -69,7 +78,9 @@ def run(
     return Result("sql", sql, {}, columns, rows, total, total > len(rows), coverage, overlay.told, took)
 
 
-def _answer(sql: str, opened: dict[str, Opened], timeout_s: float, memory_mb: int, max_rows: int) -> dict[str, Any]:
+def _answer(
+    sql: str, opened: dict[str, Opened], timeout_s: float, memory_mb: int, max_rows: int, unwanted: Event | None
+) -> dict[str, Any]:
     """What the child answers. Raises StoreError."""
     task = {
         "sql": sql,
@@ -83,13 +94,13 @@ def _answer(sql: str, opened: dict[str, Opened], timeout_s: float, memory_mb: in
         "seconds": timeout_s,
         "max_answer": MAX_ANSWER,
     }
-    answer = _child(task, timeout_s)
+    answer = _child(task, timeout_s, unwanted)
     if "error" in answer:
         raise StoreError(f"sql: {answer['error']}")
     return answer
 
 
-def _child(task: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+def _child(task: dict[str, Any], timeout_s: float, unwanted: Event | None) -> dict[str, Any]:
     home = str(Path(__file__).resolve().parent.parent)
     env = {
         "PATH": os.defpath,
@@ -108,7 +119,7 @@ def _child(task: dict[str, Any], timeout_s: float) -> dict[str, Any]:
         cwd="/",
     )
     try:
-        out, _ = child.communicate(json.dumps(task).encode(), timeout=timeout_s + 1)
+        out = _said(child, json.dumps(task).encode(), timeout_s + 1, unwanted)
     except subprocess.TimeoutExpired as e:
         raise QueryTimeout(f"sql: ran past {timeout_s:g} s and was stopped: narrow it by job, node or time") from e
     finally:
@@ -123,3 +134,19 @@ def _child(task: dict[str, Any], timeout_s: float) -> dict[str, Any]:
     if answer.get("timeout"):
         raise QueryTimeout(f"sql: ran past {timeout_s:g} s: narrow it by job, node or time")
     return answer
+
+
+def _said(child: subprocess.Popen[bytes], task: bytes, seconds: float, unwanted: Event | None) -> bytes:
+    """All that the child says. Raises TimeoutExpired after `seconds`, StoreError when nobody wants it any more."""
+    until = time.monotonic() + seconds
+    given: bytes | None = task
+    while True:
+        left = until - time.monotonic()
+        try:
+            return child.communicate(given, timeout=left if unwanted is None else min(left, LOOK_S))[0]
+        except subprocess.TimeoutExpired:
+            if unwanted is not None and unwanted.is_set():
+                raise StoreError("sql: nobody waits for the answer any more") from None
+            if time.monotonic() >= until:
+                raise
+            given = None  # it has begun to take it

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from store import catalog, cells, engine, regex, strangers, views
-from store.alarm import Alarm
+from store.alarm import Alarm, raise_if_called_off
 from store.catalog import QueryInfo
 from store.lake import Lake
 from store.overlay import Overlay
@@ -201,6 +201,7 @@ class Reader:
                 ) from e
             if not self._alarm.signalled:
                 raise
+            raise_if_called_off()
         except RuntimeError as e:
             # A signal's handler had its say while the engine ran: the engine stops, and forgets what the handler raised.
             if str(e) == SIGNALLED:

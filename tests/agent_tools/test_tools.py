@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
 import time
@@ -30,7 +31,7 @@ from agent_tools.tools.training_curve import training_curve
 from agent_tools.verdict import FAMILIES
 from agent_tools.viewer import Guarded, Viewer
 from prompts import digest, load, names, playbook
-from store import Reader, Writer
+from store import Reader, Writer, free_sql
 from store.result import Result, ResultColumn, StoreError
 from store.rows import LogLine, NcclSample
 from tests.agent_tools.casekit import INJECTION, TOKEN, found, lake
@@ -256,3 +257,24 @@ async def test_free_sql_ends_with_the_run(ctx: Any):
     assert "failed, which is not the same as an empty answer" in text
     assert "ran past 0.5 s" in text
     assert time.monotonic() - begun < SECONDS
+
+
+async def test_free_sql_of_a_run_that_is_called_off_is_stopped(ctx: Any, monkeypatch: pytest.MonkeyPatch):
+    """A loop that ends waits for its threads: Ctrl-C would be obeyed when the query is through."""
+    ends: list[str] = []
+
+    def watched(*args: Any, **options: Any) -> Result:
+        try:
+            return free_sql.run(*args, **options)
+        except StoreError as error:
+            ends.append(str(error))
+            raise
+
+    monkeypatch.setattr("agent_tools.tools.sql.free_sql", SimpleNamespace(run=watched))
+    asked = asyncio.create_task(sql(ctx, "SELECT count(*) FROM range(30000000000) WHERE hash(range) = 0"))
+    await asyncio.sleep(0.5)
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    await asyncio.get_running_loop().shutdown_default_executor()
+    assert ends == ["sql: nobody waits for the answer any more"]

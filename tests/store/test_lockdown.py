@@ -1,18 +1,22 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from store import Reader, Writer, free_sql
 from store.catalog import QueryInfo
-from store.result import QueryTimeout, Result, StoreError
+from store.result import QueryTimeout, StoreError
 from store.rows import LogLine
+
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -139,7 +143,39 @@ def test_a_handler_that_only_takes_note_leaves_the_question_its_answer(lake: Pat
     assert noted == [number]
 
 
-def signalled(number: signal.Signals, after_s: float, ask: Callable[[], Result]) -> Result:
+def test_a_loop_that_is_stopped_waits_for_no_answer(lake: Path) -> None:
+    """The loop's own handler of Ctrl-C calls its first task off and raises nothing, here while another task of it asks."""
+    sql = "SELECT count(*) FROM range(30000000000) WHERE hash(range) = 0"
+    slow, got = QueryInfo("slow", "", (), (), (), "", sql, {}), threading.Event()
+
+    async def asked(reader: Reader) -> None:
+        async def tool() -> None:
+            reader.run(slow, {}, 10)
+            got.set()
+
+        await asyncio.gather(asyncio.create_task(tool()))
+
+    with Reader(lake, timeout_s=60) as reader:
+        with pytest.raises(KeyboardInterrupt):
+            signalled(signal.SIGINT, 0.3, lambda: asyncio.run(asked(reader)))
+        assert not got.is_set()
+        assert reader.ask("jobs").row_count == 0
+
+
+def test_free_sql_whose_answer_nobody_wants_any_more_is_stopped(lake: Path) -> None:
+    unwanted = threading.Event()
+    asked = threading.Timer(0.5, unwanted.set)
+    asked.start()
+    sql = "SELECT count(*) FROM range(30000000000) WHERE hash(range) = 0"
+    with pytest.raises(StoreError, match="nobody waits"):
+        free_sql.run(lake, sql, timeout_s=60, unwanted=unwanted)
+    found = free_sql.run(lake, "SELECT count(*) FROM log_line", unwanted=threading.Event())
+    assert found.rows == ((2,),), "where it is wanted, it comes"
+    with pytest.raises(QueryTimeout):
+        free_sql.run(lake, sql, timeout_s=1, unwanted=threading.Event())
+
+
+def signalled(number: signal.Signals, after_s: float, ask: Callable[[], T]) -> T:
     """Ask, and be sent a signal meanwhile."""
     sent = threading.Timer(after_s, os.kill, (os.getpid(), number))
     sent.start()
