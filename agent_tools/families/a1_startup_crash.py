@@ -38,6 +38,7 @@ from agent_tools.families.wording import (
     WHOSE_MEMORY,
     alike,
     claim,
+    goes_back,
     lost,
     missing,
     outlived_by_log,
@@ -173,7 +174,7 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
     row = cause.row
     said = f": {cause.message_ref}" if cause.message.strip() else ""
     result.speaks_for.append(claim(f"{spread(row)} raised {cause.name_ref}{said} ({cause.where_ref})."))
-    result.speaks_for += asserted(facts, cause)
+    result.speaks_for += [*goes_back(cause), *asserted(facts, cause)]
     if row.has("user_frame"):
         result.speaks_for.append(claim(f"The innermost frame outside installed packages is {row['user_frame']}."))
     elif row.has("frame"):

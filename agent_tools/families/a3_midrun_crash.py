@@ -32,6 +32,7 @@ from agent_tools.families.wording import (
     WHOSE_MEMORY,
     alike,
     claim,
+    goes_back,
     lost,
     missing,
     of_cuda,
@@ -139,7 +140,7 @@ def assess(facts: Facts) -> Assessment:
     result.speaks_for.append(
         claim(f"{spread(cause.row)} raised {cause.name_ref}: {cause.message_ref} ({cause.where_ref}).")
     )
-    result.speaks_for += asserted(facts, cause)
+    result.speaks_for += [*goes_back(cause), *asserted(facts, cause)]
     if not cause.row.has("node"):
         say_where(facts, cause.row.number("rank"), result)
     if cause.row.has("user_frame"):

@@ -111,6 +111,15 @@ def spread(row: RowView) -> str:
     return f"The job{node}"
 
 
+def goes_back(cause: Raised) -> list[Claim]:
+    """The exception that this one was raised from, where it says what this one does not: the parser's words below a loader's."""
+    row = cause.row
+    said = row.text("cause_message").strip()
+    if cause.from_cause or not said or said[:200] in cause.message:
+        return []
+    return [claim(f"It goes back to {row['cause_name']}: {row['cause_message']}.")]
+
+
 def outlived_by_log(facts: Facts, cause: Raised, result: Assessment) -> None:
     """Lower the confidence where the log goes on for minutes after all that failed, and nobody but the log tells of the end."""
     if facts.state or facts.ending.failed:

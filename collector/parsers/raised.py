@@ -104,13 +104,18 @@ _CARRIES = lazy.compile(r"RayTaskError\((?P<name>[\w.]{1,200})\)$")
 
 @dataclass(slots=True)
 class Raised:
-    """One exception of a chain: type, text and frames. `bare`: the type alone, without a colon, and so no text to come."""
+    """One exception of a chain: type, text and frames.
+
+    `bare`: the type alone, without a colon, and so no text to come. `stated`: the next of its chain was raised from it in so many
+    words, and not only while it was handled.
+    """
 
     name: str
     text: list[str] = field(default_factory=list[str])
     frames: list[Frame] = field(default_factory=list[Frame])
     source: str | None = None
     bare: bool = False
+    stated: bool = False
 
     def message(self) -> str:
         """The text, cut at `MAX_TEXT` characters."""
@@ -167,12 +172,12 @@ def exception_row(
 ) -> ParsedRow:
     """The `exception` row of one traceback: named by its outermost type, with the root of its chain beside it."""
     outer = wrappers[0] if wrappers else raised
-    root = chain[0] if chain else raised if wrappers else None
+    first = _root(chain) if chain else None
+    root = first or (raised if wrappers else None)
     frames = raised.frames or outer.frames
-    again = (
-        bool(chain) and chain[0].name == raised.name
-    )  # caught and raised anew: the first place is the one to look at
-    user = next((f for f in reversed(chain[0].frames if again else frames) if not is_installed(f.file)), None)
+    # Caught and raised anew: the first place is the one to look at.
+    looked = first.frames if first is not None and first.name == raised.name else frames
+    user = next((f for f in reversed(looked) if not is_installed(f.file)), None)
     user = user or next((f for f in reversed(frames) if not is_installed(f.file)), None)
     if user is None and chain:
         user = next((f for c in chain for f in reversed(c.frames) if not is_installed(f.file)), None)
@@ -192,9 +197,20 @@ def exception_row(
             **extra,
             chain=[c.name for c in [*chain, raised]] if chain else None,
             calls=_calls(frames, raised.source),
-            cause_calls=_calls(chain[0].frames, chain[0].source) if chain else None,
+            cause_calls=_calls(first.frames, first.source) if first else None,
         ),
     )
+
+
+def _root(chain: Sequence[Raised]) -> Raised:
+    """The first of those that the last was raised from in so many words; where there is none, the first of all.
+
+    What was tried and failed while another was handled (a second reader of a file) stands before it in the chain.
+    """
+    first = len(chain)
+    while first and chain[first - 1].stated:
+        first -= 1
+    return chain[first % len(chain)]
 
 
 def _calls(frames: Sequence[Frame], source: str | None) -> str | None:

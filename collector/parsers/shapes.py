@@ -70,7 +70,11 @@ _LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL|SEVERE|NOTE|EXCEPTION
 APART = lazy.compile(r"\s*(?:Loaded (?:module: |dependency \[)|Loading requirement: )|Fatal Python error: ")
 """What is no part of what stands before it: what environment modules print of what they load, at the beginning of a job's script; the
 interpreter's word that it gives up."""
-BAR = lazy.compile(r"\d%\|.{0,400}\| *\d+(?:\.\d+)?[kMG]?/(?:\d|\?).{0,40}\[\d")
+BAR = lazy.compile(
+    r"\d%\|.{0,400}\| *\d+(?:\.\d+)?[kMG]?/(?:\d|\?).{0,40}\[\d|"
+    r"\b\d+(?:\.\d+)?[kMG]? ?[A-Za-z]{1,20} \[(?:\d{1,4}:)?\d\d:\d\d, {1,4}[\d.?]{1,12}[kMG]? ?[A-Za-z]{1,20}/s"
+)
+"""One state of a progress bar, also one that does not know how much there is."""
 LOG_LINE = lazy.compile(
     rf"\s*(?:"
     rf"[\[(]?\d{{4}}[-/]\d\d[-/]\d\d[ T_]\d\d:\d\d|\[?\d\d:\d\d:\d\d|[IWEFDC](?:20\d\d)?\d{{3,4}} \d\d:\d\d|\[[IWEFC]\d* ?\d|\[[IWEF] |"

@@ -82,22 +82,19 @@ class Traceback:
 
     def _reset(self) -> None:
         self._start: Line | None = None
-        self._last = self._lines = 0
+        self._last = self._lines = self._stray = self._base = 0
         self._frames: list[Frame] | None = None
         self._source: str | None = None
-        self._headed = False
-        self._stray = self._base = 0
+        self._code = set[str]()
         self._prefix: re.Pattern[str] | None = None
         self._severity = "fatal"
-        self._rich = False
         self._place: str | None = None
-        self._notebook = False
         self._announced: str | None = None
         self._raised: Raised | None = None
         self._chain: list[Raised] = []
         self._wrappers: list[Raised] = []
         self._blank: list[str] = []
-        self._seen_blank = False
+        self._headed = self._rich = self._notebook = self._seen_blank = self._torn = False
         self._extra: dict[str, object] = {}
 
     @property
@@ -146,8 +143,7 @@ class Traceback:
             return []
         if (frame := frame_at(strip_label(text))) is not None:
             self._begin(line, headed=False)
-            self._base = max(0, frame.indent - 2)
-            self._frames = [frame]
+            self._base, self._frames = max(0, frame.indent - 2), [frame]
             if aside:
                 self._set_aside(aside)
             return []
@@ -255,6 +251,7 @@ class Traceback:
         if not stripped or indent > self._base or _MARKER.match(text) or stripped[0] in "╭╰│┃":
             if self._source is None and stripped and indent > self._base and not _MARKER.match(text):
                 self._source = stripped[:200]
+                self._code.add(self._source)
             if not stripped and not self._headed:
                 self._reset()  # frames without a header and an exception (a warning, a stack dump) are nobody's failure
             return []
@@ -286,7 +283,7 @@ class Traceback:
             return self._finish() if len(self._blank) > _MAX_TAIL else []
         if any(c in stripped for c in _CHAIN):
             self._take_blank()
-            self._chain.append(self._unwrapped())
+            self._chain.append(self._unwrapped(stated=_CHAIN[1] in stripped))
             self._next_link(line)
             return []
         nested = _NESTED.match(stripped)
@@ -311,7 +308,10 @@ class Traceback:
         assert self._raised is not None
         indent = len(text) - len(text.lstrip())
         graph = "Graph execution" in self._raised.text[0] and (indent > 5 or frame_at(text) is not None)
-        if graph or _CPP.match(text.strip()) or (text.strip() == '"""' and self._raised.message()):
+        # Another rank's code came between: two that write into one stream have the same frames.
+        torn = text.strip()[:200] in self._code or (self._torn and _MARKER.match(text))
+        self._torn = indent > self._base and bool(torn)
+        if graph or self._torn or _CPP.match(text.strip()) or (text.strip() == '"""' and self._raised.message()):
             self._last = line.line_no
             return []
         inner = LONE.match(text)
@@ -349,10 +349,10 @@ class Traceback:
         self._stray, self._headed = 0, True
         self._blank, self._seen_blank = [], False
 
-    def _unwrapped(self) -> Raised:
+    def _unwrapped(self, *, stated: bool) -> Raised:
         """The exception just read; the wrappers around it are dropped when it is only a link of a longer chain."""
         assert self._raised is not None
-        self._wrappers = []
+        self._wrappers, self._raised.stated = [], stated
         return self._raised
 
     # -- rows --------------------------------------------------------------------------------------------------------

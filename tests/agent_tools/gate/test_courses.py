@@ -30,7 +30,7 @@ COURSES = [
 WRITTEN = [
     ("The exception's cause was <meet.exceptions.name>.", "The exception's cause was <meet.exceptions.cause_name>."),
     ("The cause of the error <cut.exceptions.name> was <meet.exceptions.cause_name>.", "The cause of the error <cut.exceptions.name> was <cut.exceptions.cause_name>."),
-    ("The cause of the job's end was <cut.exceptions.cause_name>.", "The error's cause is <cut.exceptions.cause_name>."),
+    ("The cause of job <cut.job_overview.job_id>'s end was <meet.exceptions.cause_name>.", "The error's cause is <cut.exceptions.cause_name>."),
     ("The cause of the exception was node <cut.job_overview.node_list>.", "Its exception's cause was <cut.exceptions.cause_name>."),
     ("The reason given for job <kill.job_overview.job_id> is \"<down.node_failures.reason>\".", "The reason given for node <down.node_failures.node> is \"<down.node_failures.reason>\"."),
     ("The reason given for the crash was \"<down.node_failures.reason>\".", "The reason noted for node <nodes_in_trouble.node> was \"<nodes_in_trouble.reason>\"."),
