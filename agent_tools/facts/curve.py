@@ -271,14 +271,14 @@ def _exploded(losses: list[float]) -> Reading | None:
         return None
     lowest, peak = min(losses[1:]), max(range(n), key=lambda i: losses[i])
     if tail >= 20.0 * first and lowest >= 5.0 * first:
-        return Reading("spike", n, at=1, strong=tail > 100.0 * first)
+        return Reading("spike", n, at=1, strong=tail > 100.0 * first, why="exploded")
     # A first report that is merely too low (a shorter window) leaps at once and falls from there; this one climbed, and
     # out of the noise of single batches, in which any report may be the lowest.
     climbed = peak >= 2 and losses[peak] >= 3.0 * first and tail >= 1.5 * first and lowest >= 1.2 * first
     later = [math.log(v) for v in losses[1:]] if climbed else []
     # Mere noise spreads two and a half times as far as it jumps.
     if climbed and spread(later) >= 5.0 * step_noise(later):
-        return Reading("spike", n, at=1, strong=True)
+        return Reading("spike", n, at=1, strong=True, why="exploded")
     return None
 
 

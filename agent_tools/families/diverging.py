@@ -17,8 +17,8 @@ def cause_of(mode: str = "") -> Missing:
     )
 
 
-def actions_of(mode: str, shape: RowView | None) -> list[Claim]:
-    """What to do about it."""
+def actions_of(mode: str, shape: RowView | None, *, from_start: bool = False) -> list[Claim]:
+    """What to do about it; `from_start` where nothing that the run saved is from before it went wrong."""
     before = (
         f" before step {shape['end_bad_step']}"
         if shape is not None and shape.has("end_bad_step")
@@ -30,7 +30,9 @@ def actions_of(mode: str, shape: RowView | None) -> list[Claim]:
             "Check that the labels are not all masked.",
         )
     return say(
-        f"Go back to the last checkpoint{before}; do not resume from a later one.",
+        "Begin anew: what this run saved is from after it went wrong."
+        if from_start
+        else f"Go back to the last checkpoint{before}; do not resume from a later one.",
         "Lower the learning rate or lengthen the warm-up, clip gradients, and prefer bf16 to fp16.",
         "Look at the batches around the first bad step for empty or broken samples.",
         "Add a check that stops the run when the loss is not finite.",

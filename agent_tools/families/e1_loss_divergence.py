@@ -14,6 +14,7 @@ from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.diverging import actions_of, cause_of
 from agent_tools.families.loss_scales import lost_scale, without_scale
+from agent_tools.families.loss_words import told
 from agent_tools.families.reward_collapse import collapsed
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from store import lazy
@@ -270,34 +271,7 @@ def _lasting(facts: Facts, shape: RowView, end: RowView | None, reading: Reading
     confidence = 0.9 if reading.strong else 0.45
     if other:
         confidence = min(confidence, 0.3)
-    start, last, best = shape["start_loss"].ref, shape["end_loss"].ref, shape["best_loss"].ref
-    if mode == "flat":
-        shows = [
-            f"The loss stayed where it began: {start} near the start, {last} near the end, over {shape['points']} reports."
-        ]
-        if reading.why == "rate" and shape.has("highest_rate"):
-            shows.append(f"The learning rate was never above {shape['highest_rate']}.")
-        if shape.has("highest_grad_norm"):
-            shows.append(f"The highest gradient norm was {shape['highest_grad_norm']}.")
-        headline = f"The model did not learn: the loss stayed at {last} from start to end."
-    else:
-        at = f" (step {shape['best_step']})" if shape.has("best_step") else ""
-        shows = [f"The loss began at {start}, reached {best} at its best{at}, and ended at {last}."]
-        huge = reading.why == "huge"  # nothing that is there shows what it gave back
-        if not huge:
-            shows.append(
-                f"It gave back {shape['given_back']} and did not come down again; its highest value was {shape['highest_loss']}."
-            )
-            shows += [turned] if (turned := _turned(facts, shape)) else []
-        if shape.has("end_grad_norm"):
-            shows.append(f"The gradient norm went from {shape['start_grad_norm']} to {shape['end_grad_norm']}.")
-        headline = (
-            f"The loss diverged: it {'climbed' if reading.why == 'gradual' else 'spiked'} from {best} to {last} and stayed there."
-            if mode == "spike"
-            else f"The loss collapsed onto a dead plateau at {last} after having reached {best}."
-        )
-        if huge:
-            headline = f"The loss stands at {last} and does not fall, with a gradient norm of {shape['end_grad_norm']}: it had diverged before the first report."
+    headline, shows = told(facts, shape, reading)
     return Assessment(
         CODE,
         "confirmed" if confidence >= 0.6 else "suspected",
@@ -312,27 +286,8 @@ def _lasting(facts: Facts, shape: RowView, end: RowView | None, reading: Reading
         ),
         missing=[cause_of(mode)],
         warnings=say(f"The run also failed otherwise: {other}." if other else ""),
-        actions=actions_of(mode, shape),
+        actions=actions_of(mode, shape, from_start=reading.why in ("exploded", "huge")),
     )
-
-
-def _turned(facts: Facts, shape: RowView) -> str:
-    """From where on the loss stood nearer to its end than to its best, never to come back; empty where no report tells.
-
-    A person compares it with the rate's schedule, the data's order and the last checkpoint before it.
-    """
-    best, ended = shape.number("best_loss"), shape.number("end_loss")
-    if best is None or ended is None or ended <= best:
-        return ""
-    told = [r for r in facts.table("loss_curve") if r.has("loss")]
-    back = max((i for i, r in enumerate(told) if count(r, "loss") <= (best + ended) / 2), default=None)
-    if back is None or back + 1 >= len(told):
-        return ""
-    after = told[back + 1]
-    at = f"step {after['first_step']}" if after.has("first_step") else f"line {after['line_no']}"
-    about = "about " if count(after, "points") > 1 else ""  # of a bin, whose reports need not all stand there
-    rate = f"; the learning rate was {after['learning_rate']} then" if count(after, "learning_rate") > 0 else ""
-    return f"From {about}{at} on, where it was {after['loss']}, it stayed nearer to its end than to its best{rate}."
 
 
 def _not_it(shape: RowView, end: RowView | None, reading: Reading) -> Assessment:
