@@ -24,6 +24,8 @@ _LONG = 0.35
 """Share of a run's time from which on its saves bound it, however many there are."""
 _TIMED = 5
 """Saves of which the log tells how long they took, from which on that is their habit."""
+_FEW, _NOTICED = 2, 1.0
+"""Saves from which on their own timers are looked at, and the minutes in them that anybody would notice."""
 _EVERY, _MANY = 0.8, 20
 """Saves over steps, and saves, of a storm that half-used GPUs confirm."""
 _CHEAP = 1.2
@@ -64,7 +66,7 @@ def assess(facts: Facts) -> Assessment:
 def _saves(facts: Facts) -> Assessment | None:
     pace = facts.table("save_pace").first
     if pace is None or (pace.number("saves") or 0) < 8:
-        return None
+        return _few_saves(facts, pace) if pace is not None and (pace.number("saves") or 0) >= _FEW else None
     if (pace.number("saves_per_step") or 0) < 0.4:
         return _long_saves(facts, pace)
     costly = (pace.number("times_plain") or 0) >= 1.5 or (pace.number("times_early") or 0) >= 1.5
@@ -104,17 +106,28 @@ def _saves(facts: Facts) -> Assessment | None:
     return result
 
 
+def _few_saves(facts: Facts, pace: RowView) -> Assessment | None:
+    """Saves of which there are few so far, each of which the program's own timer tells took long."""
+    spans = facts.table("save_spans").first
+    if spans is None or not spans.get("own_timer") or (spans.number("timed") or 0) < _FEW:
+        return None
+    if (spans.number("share") or 0.0) < _LONG or (spans.number("in_saves_min") or 0.0) < _NOTICED:
+        return None
+    return _timed_saves(pace, spans)
+
+
 def _long_saves(facts: Facts, pace: RowView) -> Assessment | None:
     """Saves that are not many and take a good part of the run by its own clock.
 
     A suspicion, for an evaluation may stand beside each, unless the log itself tells when each begins and is done, or no GPU
     did anything for most of that time.
     """
+    spans = facts.table("save_spans").first
+    long = spans is not None and (spans.number("share") or 0.0) >= _LONG
+    if spans is not None and long and (spans.number("timed") or 0) >= _TIMED:
+        return _timed_saves(pace, spans)
     if (pace.number("saving_share") or 0.0) < _LONG:
         return None
-    spans = facts.table("save_spans").first
-    if spans is not None and (spans.number("timed") or 0) >= _TIMED and (spans.number("share") or 0.0) >= _LONG:
-        return _timed_saves(pace, spans)
     if (pace.number("evals") or 0) > 0:
         return None
     rested = _all_rested(facts, pace.number("saving_share") or 0.0)
@@ -162,15 +175,16 @@ def _all_rested(facts: Facts, share: float) -> RowView | None:
 
 def _timed_saves(pace: RowView, spans: RowView) -> Assessment:
     """Saves whose beginning and end the log tells, with no step between them."""
-    result = Assessment(CODE, "confirmed", "save_storm", 0.8)
+    result = Assessment(CODE, "confirmed", "save_storm", 0.8 if (spans.number("timed") or 0) >= _TIMED else 0.65)
     result.headline = (
         f"The run stood in its saves for {spans['share']} of its time: {pace['saves']} saves in {_of(pace)}, "
         f"{spans['usual_s']} each."
     )
     result.speaks_for.append(
         claim(
-            f"By the log's own times {spans['timed']} saves took {spans['in_saves_min']} of the {spans['span_min']} from the first "
-            f"report of progress to the last, and no step was reported in any of them (from line {pace['first_line']} on)."
+            f"By {'the program' if spans.get('own_timer') else 'the log'}'s own times {spans['timed']} saves took {spans['in_saves_min']} "
+            f"of the {spans['span_min']} from the first report of progress to the last, and no step was reported in any of them "
+            f"(from line {pace['first_line']} on)."
         )
     )
     result.implies.append(claim("The run waits for its saves instead of computing."))

@@ -20,6 +20,7 @@ from store import lazy
 NAMES: dict[str, str] = {
     "saving": "a save begins (or is the only word about it)",
     "saved": "a save is complete",
+    "took": "how long a save held the run up, by its own timer (elapsed_ms)",
     "loading": "a checkpoint is being read",
     "loaded": "a checkpoint was read (detail.missing_keys where keys were missing)",
     "resumed": "training goes on from a checkpoint",
@@ -55,6 +56,7 @@ _TABLE: tuple[_Rule, ...] = tuple(
         ("loading", "accelerate", rf"Loading states from {_PATH}"),
         ("saved", "axolotl", rf"Model successfully saved to {_PATH}"),
         # Megatron and NeMo
+        ("took", "megatron", r"^[ |]*save-checkpoint ?\.{3,}: \((?:[\d.]{1,16}, )(?P<ms>[\d.]{1,16})\)|\btime \(ms\).{0,200}\| save-checkpoint: (?P<ms2>[\d.]{1,16})"),
         ("saved", "megatron", rf"successfully saved checkpoint (?:at|from) iteration\s+(?P<step>\d+)(?: to {_PATH})?"),
         ("saving", "megatron", rf"saving checkpoint at iteration\s+(?P<step>\d+)(?: to {_PATH})?"),
         ("saving", "megatron", rf"scheduled an async checkpoint save at iteration\s+(?P<step>\d+)(?: to {_PATH})?"),
@@ -110,14 +112,17 @@ _TABLE: tuple[_Rule, ...] = tuple(
         ("resumed", None, rf"[Rr]esum(?:ed|ing) (?:training )?(?:from|at|using(?= \S*[/.]\S)) (?:the )?(?:latest )?(?:(?:step|iteration|iter|epoch|global step)[ :=]*(?P<step>\d+)|(?:checkpoint:? ?|ckpt:? ?)?{_PATH})"),
         ("loaded", None, rf"[Ss]uccessfully loaded (?:the )?checkpoint(?:(?: from|:) {_PATH})?"),
         ("loaded", None, rf"[Cc]heckpoint (?:successfully )?loaded(?: from {_PATH})?"),
-        ("saved", None, rf"(?:[Ss]aved (?:the |a |final |best |model )*checkpoint|[Cc]heckpoint (?:successfully )?(?:saved|written|complete\b))(?:(?: to| at| in|:|->)+ ?{_PATH})?"),
-        ("saving", None, rf"[Ss]aving (?:the |a |final |best |model |latest )*(?:checkpoint|ckpt)\b(?:(?: to| at| in|:|->)+ ?{_PATH})?"),
+        ("saved", None, rf"(?:[Ss]aved (?:the |a |final |best |model )*checkpoint|[Cc]heckpoint (?:successfully )?(?:saved|written|complete\b))(?:(?: to\b| at\b| in\b|:|->)+ ?{_PATH})?"),
+        ("saving", None, rf"[Ss]aving (?:the |a |final |best |model |latest )*(?:checkpoint|ckpt)\b(?:(?: to\b| at\b| in\b|:|->)+ ?{_PATH})?"),
         ("saved", None, rf"SAVED (?:THE |A |FINAL |BEST |MODEL )*CHECKPOINT\b(?:(?: TO| IN|:)+ ?{_PATH})?"),
         ("saving", None, rf"^\W*(?:SAVING (?:THE |A |FINAL |BEST |MODEL )*CHECKPOINT\b|Save [Cc]heckpoint (?:@|at (?:epoch|step|iter)|to:? {_PATH}))"),
         ("loading", None, rf"[Ll]oading (?:the |a |latest |model )*(?:checkpoint|ckpt) (?:from|at|file) {_PATH}"),
     )
 )  # fmt: skip
 _STEP_IN_PATH = lazy.compile(r"(?:checkpoint-|global_?step_?=?|step[-_=]|iter_?)(\d{1,12})")
+_TOOK = lazy.compile(
+    r"\b(?:took|in|after|time:|time|elapsed:?) (\d[\d.]{0,12}) ?s(?:ecs?|econds?)?\b|\((?:took )?(\d[\d.]{0,12}) ?s(?:ecs?|econds?)?\)"
+)
 _NOT = lazy.compile(
     r"checkpoint shards|gradient checkpoint|activation checkpoint|checkpoint(?:ing)? (?:every|interval|frequency)|will be saved|--\w+"
 )
@@ -178,7 +183,9 @@ class Checkpoint(LineParser):
             if path in ("at", "to", "from", "checkpoint", "the", "a", "last"):
                 path = None
             in_path = _STEP_IN_PATH.search(path or "")
-            seconds = got.get("seconds")
+            timer = _TOOK.search(text, found.end()) if name in ("saved", "saving") else None
+            seconds = _figure(got.get("seconds") or (timer and (timer[1] or timer[2])))
+            ms = _figure(got.get("ms") or got.get("ms2")) if seconds is None else seconds * 1000
             return [
                 line.event(
                     "checkpoint",
@@ -189,7 +196,7 @@ class Checkpoint(LineParser):
                     framework=framework,
                     peer=path,
                     step=whole(got.get("step")) if got.get("step") else whole(in_path[1]) if in_path else None,
-                    elapsed_ms=float(seconds.rstrip(".") or 0) * 1000 if seconds and seconds.count(".") < 2 else None,
+                    elapsed_ms=ms,
                     detail=detail(
                         what=(got.get("what") or got.get("what2") or "").strip() or None,
                         missing_keys=True if got.get("missing") else None,
@@ -197,3 +204,8 @@ class Checkpoint(LineParser):
                 )
             ]
         return []
+
+
+def _figure(printed: str | None) -> float | None:
+    """What was printed as a length of time; None where it is none."""
+    return float(printed.rstrip(".") or 0) if printed and printed.count(".") < 2 else None

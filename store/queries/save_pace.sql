@@ -38,9 +38,15 @@ WITH t AS (
   WINDOW w AS (PARTITION BY file ORDER BY line_no, in_line NULLS FIRST, epoch)
 ),
 c AS (
-  SELECT DISTINCT ON (file, coalesce(step, -line_no)) file, line_no FROM log_event
-  WHERE kind = 'checkpoint' AND name IN ('saved', 'saving') AND coalesce(rank, 0) = 0 AND job_id = $job_id
-    AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+  -- Two words of one save, the one that it begins and the one that it is done, count once.
+  SELECT DISTINCT ON (file, coalesce(step, -line_no)) file, line_no FROM (
+    SELECT file, line_no, step, name = 'saving' AND coalesce(step, lead(step) OVER w) IS NULL AND lead(name) OVER w = 'saved' AS begun
+    FROM log_event
+    WHERE kind = 'checkpoint' AND name IN ('saved', 'saving') AND coalesce(rank, 0) = 0 AND job_id = $job_id
+      AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+    WINDOW w AS (PARTITION BY file ORDER BY line_no)
+  )
+  WHERE NOT coalesce(begun, false)
   ORDER BY file, coalesce(step, -line_no), line_no
 ),
 m AS (

@@ -38,7 +38,7 @@ EVENT_KINDS: dict[str, str] = {
     "warning": "a warning worth keeping",
 }
 
-CHECKPOINT_NAMES = ("saving", "saved", "loading", "loaded", "resumed", "none_found", "from_scratch", "failed")
+CHECKPOINT_NAMES = ("saving", "saved", "took", "loading", "loaded", "resumed", "none_found", "from_scratch", "failed")
 
 
 @table

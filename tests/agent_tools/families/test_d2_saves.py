@@ -9,6 +9,7 @@ import pytest
 
 from agent_tools.families import d2_throughput_bound as d2
 from store.rows import GpuSample
+from tests.agent_tools.families.logkit import facts_of
 from tests.agent_tools.families.world import T, World, judge
 
 
@@ -83,3 +84,63 @@ def test_gpus_that_do_nothing_while_a_run_stands_around_its_saves_bear_it_out(
     found = judge(world, d2.assess)
     assert found.status == status
     assert (".idle_share]]" in str(found.speaks_for)) == (status == "confirmed")
+
+
+def megatron(
+    takes_s: float, saves: int = 3, timer: str = "    save-checkpoint .....................: ({ms}, {ms})"
+) -> str:
+    """A report every 200 s, a save after each, and its timer below it."""
+    at, lines = T, list[str]()
+    for n in range(1, saves + 2):
+        at += timedelta(seconds=200)
+        lines.append(
+            f" [{at:%Y-%m-%d %H:%M:%S}] iteration {n}00/ 5000 | elapsed time per iteration (ms): 2000.0 | lm loss: {9 - n / 9:E} |"
+        )
+        lines += [
+            f"saving checkpoint at iteration {n}00 to /c",
+            f"  successfully saved checkpoint from iteration {n}00 to /c",
+        ]
+        lines += ["(min, max) time across ranks (ms):", timer.format(ms=f"{takes_s * 1000:.2f}", s=takes_s)]
+        at += timedelta(seconds=takes_s)
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("log", "storm"),
+    [
+        (megatron(400), True),
+        (megatron(400, timer="time (ms) | save-checkpoint: {ms}"), True),
+        (megatron(40), False),
+        (megatron(400, saves=0), False),  # the last one is followed by nothing
+        (megatron(400).replace("saving checkpoint at", "loading checkpoint at"), True),
+        (megatron(400, timer="no word of it"), False),
+    ],
+    ids=["long", "older timer", "short", "only one", "without its beginning", "not timed"],
+)
+def test_few_saves_bound_a_run_whose_own_timer_says_so(log: str, storm: bool, tmp_path: Path) -> None:
+    found = d2.assess(facts_of(log, tmp_path))
+    assert (found.status, found.mode, found.confidence > 0.6) == (
+        ("confirmed", "save_storm", True) if storm else ("ruled_out", None, False)
+    )
+    assert ("program's own times" in str(found.speaks_for)) == storm
+
+
+def plain(takes_s: float, between: int) -> str:
+    """A loop without times of day, which says of each save how long it took; `between` reports come before that word."""
+    lines, step = list[str](), 0
+    for n in range(4):
+        for _ in range(6):
+            step += 1
+            lines.append(f"iter {step}: loss {3 - step / 99:.4f}, time 2000.00ms, mfu 1.00%")
+        lines.append(f"Saving checkpoint to out/{n}.pt")
+        for _ in range(between):
+            step += 1
+            lines.append(f"iter {step}: loss {3 - step / 99:.4f}, time 2000.00ms, mfu 1.00%")
+        lines.append(f"Saved checkpoint to out/{n}.pt in {takes_s} s")
+    return "\n".join([*lines, f"iter {step + 1}: loss 2.5000, time 2000.00ms, mfu 1.00%"])
+
+
+@pytest.mark.parametrize(("takes_s", "between", "storm"), [(40.0, 0, True), (40.0, 3, False), (2.0, 0, False)])
+def test_a_save_in_the_background_is_not_waited_for(takes_s: float, between: int, storm: bool, tmp_path: Path) -> None:
+    found = d2.assess(facts_of(plain(takes_s, between), tmp_path))
+    assert (found.status == "confirmed") == storm

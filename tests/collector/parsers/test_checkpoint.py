@@ -69,6 +69,25 @@ def test_words_by_framework(text, name, step, path):
     assert (row.kind, row.name, row.step, row.peer) == ("checkpoint", name, step, path)
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "ms"),
+    [
+        ("    save-checkpoint ................................: (412000.12, 412233.43)", "took", 412233.43),
+        ("time (ms) | optimizer: 9.80 | save-checkpoint: 41234.12 | interval-time: 9", "took", 41234.12),
+        ("Saved checkpoint to out/ckpt-30.pt in 45.2s", "saved", 45200.0),
+        ("Saving checkpoint took 45.25 seconds.", "saving", 45250.0),
+        ("checkpoint saved (12 s)", "saved", 12000.0),
+        ("Finished saving the checkpoint in 3.14 seconds.", "saved", 3140.0),
+        ("Saved checkpoint to out/ckpt-30.pt in 3 shards", "saved", None),
+        ("Saved checkpoint at step 30 after 400 steps", "saved", None),
+        ("Loading checkpoint from out/a.pt took 12.0 s", "loading", None),
+    ],
+)
+def test_how_long_a_save_took_where_it_says_so(text: str, name: str, ms: float | None):
+    (row,) = parse(text)
+    assert (row.name, row.elapsed_ms) == (name, ms)
+
+
 def test_the_mismatched_tensors_of_one_load_are_one_row():
     tensors = "\n".join(f"\tsize mismatch for layer.{i}.weight: copying a param with shape x" for i in range(300))
     assert len(parse("RuntimeError: Error(s) in loading state_dict for GPT:\n" + tensors)) == 1
