@@ -13,6 +13,8 @@ from inquest.options import add_json, print_json
 from inquest.target import found
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+OTHER_JOBS = {"dependency-never-satisfied": "4819"}
+"""The job that an example is about, where its files alone would be taken for another's: one that never ran has no log."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,14 +45,16 @@ def run(args: argparse.Namespace) -> int:
     width, colour = shutil.get_terminal_size((100, 24)).columns, wants_colour()
     for name in args.names or there:
         begun = time.monotonic()
-        with found(str(EXAMPLES / name), lake=None, job=None) as job:
+        meant = OTHER_JOBS.get(name)
+        with found(str(EXAMPLES / name), lake=None, job=meant) as job:
             verdict = diagnose(job.reader, job.job_id, zone_note=job.zone, notes=job.notes)
         if args.html:
             (args.html / f"{name}.html").write_text(html_text(verdict), encoding="utf-8")
         if args.json:
             documents[name] = json_value(verdict)
             continue
-        print(f"=== {name}: `inquest why {_short(EXAMPLES / name)}` ({time.monotonic() - begun:.1f} s)\n")
+        asked = f"inquest why {_short(EXAMPLES / name)}{f' --job {meant}' if meant else ''}"
+        print(f"=== {name}: `{asked}` ({time.monotonic() - begun:.1f} s)\n")
         print(terminal_text(verdict, width=width, colour=colour, full=args.full), end="\n\n")
     if args.json:
         print_json(documents)
