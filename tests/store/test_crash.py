@@ -26,8 +26,7 @@ def test_killed_writers_nodes_takers_and_compactors_lose_double_or_half_show_not
     report = json.loads(out.stdout)
     assert report["failed"] == 0, out.stderr
     assert (report["wrong"], report["findings"]) == ([], [])
-    assert len(report["looks"]) == 2
-    assert all(look["wrong"] == [] for look in report["looks"])
+    assert [look["wrong"] for look in report["looks"]] == [[], []], f"seed {seed}"
     assert report["kills"]["write"] >= 20
     assert report["kills"]["compact"] >= 10
     assert report["kills"]["hand"] >= 10
