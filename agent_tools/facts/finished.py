@@ -48,6 +48,9 @@ def program_end(facts: Facts, end: RowView | None) -> str:
 _SAVED = lazy.compile(r"(?i)\b(?:saved|stored|wrote|written|exported|dumped|pickled)\b")
 _OF_THE_END = lazy.compile(r"(?i)\bfinal\b|train|finish|complet|\bdone\b")
 _BEST = lazy.compile(r"(?i)\bbest\b")
+_OF_A_STEP = lazy.compile(
+    r"(?i)\bcheckpoint (?:at|for|from|of|after) (?:global[ _])?(?:iteration|iter|step|epoch)s?[ :=#]{1,9}\d"
+)
 _AT_EXIT = 12
 """Lines that may still come below a program's last step while it ends: warnings of what it leaves behind, and who ended it."""
 _BEFORE = 12
@@ -71,13 +74,18 @@ def _kept(text: str) -> bool:
     return _SAVED.search(text) is not None and _OF_THE_END.search(text) is None
 
 
+def _of_a_step(text: str, end: RowView | None) -> bool:
+    """Whether a save says of which step it is, and no plan says that this was the last: such a save comes every so many steps."""
+    return count(end, "done") < _NEARLY and _OF_A_STEP.search(text) is not None
+
+
 def _to_come(facts: Facts, end: RowView | None) -> bool:
     """Whether steps or epochs of the plan were still to come."""
     steps = facts.progress.steps
     epochs = (
         steps is not None and steps.has("last_epoch") and count(steps, "last_epoch") + 1 < count(steps, "total_epochs")
     )
-    return 0 < count(end, "done") < _NEARLY or epochs
+    return (end is not None and end.has("done") and count(end, "done") < _NEARLY) or epochs
 
 
 def _goes_on(facts: Facts, end: RowView | None) -> float:
@@ -101,7 +109,9 @@ def _end_words(facts: Facts, end: RowView | None, words: RowView) -> list[str]:
     )  # a bar of the data, with the training after it
     looped = looped or count(words, "parts") > 0
     said: list[str] = []
-    on_the_way = _kept(words.text("done_text")) and (_to_come(facts, end) or _BEST.search(words.text("done_text")))
+    on_the_way = _kept(words.text("done_text")) and (
+        _to_come(facts, end) or _BEST.search(words.text("done_text")) or _of_a_step(words.text("done_text"), end)
+    )
     if count(words, "dones") and count(words, "done_line") >= after and not on_the_way:
         said.append(f"The log says {quoted(words, 'done_text', 'done_line')}.")
     saved = count(words, "save_line") >= count(words, "bar_line") >= after - 1

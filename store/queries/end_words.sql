@@ -51,7 +51,7 @@ x AS (
 y AS (
   SELECT *, NOT nans AND regexp_matches(text, '(?i)loss[^a-z0-9]*[0-9]') AS finite_loss,
     max(line_no) FILTER (WHERE nans) OVER (PARTITION BY file) AS last_nan, bar.n <> '' AND bar.n = bar.total AND NOT regexp_matches(left(text, 60),
-    '(?i)epoch|eval|valid|test|predict|load|download|map|shard|fetch|token|generat|process|filter|resolv|captur|compil|sanity|pack|convert|extract|group|file') AS full_bar,
+    '(?i)epoch([^s]|s[^:]|s: *[^ 0-9]|$)|eval|valid|test|predict|load|download|map|shard|fetch|token|generat|process|filter|resolv|captur|compil|sanity|pack|convert|extract|group|file') AS full_bar,
     max(line_no) FILTER (WHERE begins) OVER (PARTITION BY file) AS last_begin
   FROM x
 ),

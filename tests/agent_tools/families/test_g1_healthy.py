@@ -10,7 +10,7 @@ import pytest
 from agent_tools import differential
 from agent_tools.families.g1_healthy import assess
 from store.rows import GpuSample, Process, SlurmJob
-from tests.agent_tools.families.logkit import facts_of
+from tests.agent_tools.families.logkit import among, facts_of
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 
@@ -329,3 +329,23 @@ def test_a_single_report_of_the_loss_is_told_as_one(reports: int, end: str, tmp_
     losses = "".join(f"Epoch: {n}, Train Loss: 2.4\n" for n in range(1, reports + 1))
     told = " ".join(c.text for c in assess(facts_of(f"{losses}{end}", tmp_path)).speaks_for)
     assert ("The only report of the loss" in told, "near the start" in told) == (reports == 1, reports > 1)
+
+
+SAVED = "  successfully saved checkpoint at iteration {:>7} to /ckpt/lm\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "family"),
+    [
+        # the first of half a million steps, and saves after each without a word of how many are planned
+        (" iteration        1/  400000 | consumed samples:  96 | elapsed time per iteration (ms): 812.4 |\n" + SAVED.format(1), "U0"),
+        (" validation loss at iteration 3 | lm loss value: 1.08E+01 |\n" + SAVED.format(3) + "saving checkpoint at iteration 4 to /ckpt/lm\n", "U0"),
+        (SAVED.format(200) + "[after training is done] datetime: 2026-02-03 04:05:06 \n", "G1"),
+        # a bar of whole epochs is the run's, and one of an epoch's batches is not
+        ("Epochs: 100%|####| 40/40 [10:15<00:00, 15.40s/it, loss=0.21]\nSaving model to out/last-ep39.ckpt\n", "G1"),
+        ("Epochs 3/9: 100%|####| 40/40 [10:15<00:00, 15.40s/it, loss=0.21]\nSaving model to out/last-ep3.ckpt\n", "U0"),
+        ("Epoch 3: 100%|####| 40/40 [10:15<00:00, 15.40s/it, loss=0.21]\nSaving model to out/last-ep3.ckpt\n", "U0"),
+    ],
+)  # fmt: skip
+def test_a_save_of_a_step_and_a_bar_of_an_epoch_complete_nothing(text: str, family: str, tmp_path: Path) -> None:
+    assert among(facts_of(text, tmp_path), "G1").family == family
