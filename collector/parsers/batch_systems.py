@@ -58,6 +58,7 @@ _LSF_STATUS = lazy.compile(r"^(?:Exited with exit code (?P<code>\d{1,3})\.|(?P<d
 _LSF_REFUSED = lazy.compile(r"^(?:.{1,200}\. )?(?:Job not submitted|Request aborted by esub\. Job not submitted)\.\s*$")
 _RULES: tuple[tuple[str, str, str, re.Pattern[str]], ...] = (
     ("pbs", "time_limit", "fatal", lazy.compile(r"PBS: job killed: (?:walltime|cput|pcput) \d+ exceeded limit \d+")),
+    ("pbs", "time_limit", "fatal", lazy.compile(r"^\s*Job exceeded its (?:walltime|cput|pcput) limit\. Job was aborted\b")),
     ("pbs", "node_failure", "fatal", lazy.compile(r"^\s*job preempted \(node failure\)\s*$")),
     ("pbs", "preempted", "fatal", lazy.compile(r"^\s*job preempted\s*$")),
     ("pbs", "cancelled", "fatal", lazy.compile(r"^\s*(?:job deleted at request of|Job deleted at request of) \S+")),
@@ -92,6 +93,7 @@ class BatchSystems:
         "Successfully completed.",
         "Job not submitted.",
         "PBS: job killed",
+        "Job exceeded its ",
         "job preempted",
         "at request of ",
         "qsub: ",

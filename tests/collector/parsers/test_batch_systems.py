@@ -57,6 +57,7 @@ def test_a_status_without_a_reason_is_the_scripts_own_and_a_good_end_is_an_end()
     ("text", "system", "name"),
     [
         ("=>> PBS: job killed: walltime 7212 exceeded limit 7200", "pbs", "time_limit"),
+        ("Job exceeded its walltime limit. Job was aborted", "pbs", "time_limit"),
         ("Job deleted at request of mina@login2", "pbs", "cancelled"),
         ("job preempted (node failure)", "pbs", "node_failure"),
         ("job preempted", "pbs", "preempted"),
@@ -109,6 +110,8 @@ def test_an_eviction_that_was_made_good_is_no_end():
         '    5: "TERM_RUNLIMIT: Job killed after reaching LSF run time limit",',
         "NOTE: LSF 'TERM_OWNER: job killed by owner' messages are expected",
         "print('=>> PBS: job killed: walltime')",
+        "The job exceeded its walltime limit. Job was aborted, so we ask for more",
+        "Job exceeded its memory limit. Job was aborted",
         "TERM_EXTERNAL_SIGNAL: job killed by a signal external to LSF.",
         "srun: error: n3: task 0: Exited with exit code 1",
         "Download Successfully completed. Next: unpack",
