@@ -36,13 +36,18 @@ class Layout:
         if self.spans:
             # A table that was aligned again by hand: a value stands in the gap between two columns.
             across = any(line[b : b + 1].strip() for _, b in self.spans[:-1])
-            if across and len(words := _WORDS.findall(line)) == len(self.names):
-                return words
+            if across and len(said := words(line)) == len(self.names):
+                return said
             return [line[a:b].strip() for a, b in self.spans]
         values = line.split(self.delimiter)
         if self.trailing and len(values) > len(self.names) and values[-1] == "":
             values.pop()
         return values
+
+
+def words(line: str) -> list[str]:
+    """What stands between blanks; sacct's state of a job that somebody cancelled is one."""
+    return _WORDS.findall(line)
 
 
 def header(first: str, second: str = "") -> Layout | None:

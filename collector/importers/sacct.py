@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from collector.formats import slurm_values as sv
-from collector.formats.delimited import Layout, header, records
+from collector.formats.delimited import Layout, header, records, words
 from collector.formats.forms import Form, divided
 from collector.formats.hostlist import expanded
 from collector.formats.job_events import job_events, resize_event, restart_event
@@ -51,6 +51,11 @@ _ROW = lazy.compile(
     r"\d[\w.+\[\]-]* +\S.{10,60} +\d+ +(?:COMPLETED|FAILED|TIMEOUT|CANCELLED\+?|NODE_FAIL|OUT_OF_ME\+|PREEMPTED|RUNNING|PENDING|REQUEUED|BOOT_FAIL|DEADLINE)"
     r" +\d+:\d+ *"
 )
+
+
+_RULER = lazy.compile(r"[ \t]*(?:={3,400}|-{3,400})[ \t]*")
+_WIDE = 200
+"""How far a last column may stand out beyond its head."""
 
 
 @dataclass(slots=True)
@@ -106,7 +111,7 @@ class Sacct:
             last = max(i for i, t in enumerate(lines) if full(t))
             unfinished = any(layout.delimiter in t for t in lines[last + 1 : last + 2])
             return None if unfinished or not all(map(full, lines[skip : last + 1])) else full
-        head = lines[skip - 2]
+        head = lines[skip - 2] if skip > 1 else ""
         return lambda line: line == head or not any(line[b : b + 1].strip() for _, b in layout.spans[:-1])
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
@@ -154,8 +159,28 @@ def _layout(texts: Sequence[str]) -> tuple[Layout | None, int]:
         layout = _by_raw(header(text, below))
         if layout is not None and "jobid" in layout.names and _TELLING.intersection(layout.names):
             return layout, i + (2 if layout.spans else 1)
+        if (layout := _unruled(text, texts[i + 1 :])) is not None:
+            return layout, i + 1
     rows = [t for t in texts if t.strip()]
     return (header(*_DEFAULT), 0) if rows and all(_ROW.fullmatch(t) for t in rows) else layout_of(texts)
+
+
+def _unruled(head: str, below: Sequence[str]) -> Layout | None:
+    """The layout of a table without sacct's line of dashes, as `column -t` or a poster leaves it: every column named in one word,
+    and under the head a record with as many."""
+    names = head.lower().split()
+    first = next((t for t in below if t.strip() and not _RULER.fullmatch(t)), "")
+    cells = words(first)
+    if names[:1] != ["jobid"] or "state" not in names or not all(w[0].isupper() for w in head.split()):
+        return None
+    if len({*names}) != len(cells) or len(names) != len(cells):
+        return None
+    if not _JOB_ID.match(cells[0]) or sv.state(cells[names.index("state")])[0] not in sv.BASE_STATES:
+        return None
+    begins = [m.start() for m in re.finditer(r"\S+", head)]
+    return Layout(
+        names, spans=[*zip(begins, (b - 1 for b in begins[1:]), strict=False), (begins[-1], len(head) + _WIDE)]
+    )
 
 
 def _by_raw(layout: Layout | None) -> Layout | None:

@@ -180,6 +180,40 @@ def test_a_table_aligned_by_hand_keeps_a_value_that_is_wider_than_its_column(tmp
     assert (ctx.problem_count, job.state, job.cancelled_by) == (0, "CANCELLED", "20114")
 
 
+@pytest.mark.parametrize("ruler", ["", "================================================\n"])
+def test_a_table_whose_line_of_dashes_was_lost_keeps_its_columns(tmp_path: Path, ruler: str) -> None:
+    """As `column -t` leaves it, with a word that is wider than its column's name, and what its poster says around it."""
+    table = (
+        "JobID     JobName    State       ExitCode  Elapsed\n"
+        f"{ruler}"
+        "5120      pre        CANCELLED+  0:0       01:10:05\n"
+        "5121      fine tune  TIMEOUT     0:0       1-00:00:17\n"
+        "5122      far_too_long CANCELLED by 1000 0:0 00:00:03\n"
+    )
+    text = f"The arm that I promised was cancelled:\n\n{table}\nSo it yields no number.\n"
+    assert Sacct().claims(tmp_path, text.encode()) == 95
+    found = jobs(text_rows(tmp_path, text)[0])
+    assert {k: (j.name, j.state, j.elapsed_s, j.cancelled_by) for (k, _), j in found.items()} == {
+        "5120": ("pre", "CANCELLED", 4205.0, None),
+        "5121": ("fine tune", "TIMEOUT", 86417.0, None),
+        "5122": ("far_too_long", "CANCELLED", 3.0, "1000"),
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "JobID State of what we sent\n5120 COMPLETED and then some more\n",
+        "JobID JobName State\n5120 pre busy\n",
+        "JobID JobName Elapsed\n5120 pre 00:10:00\n",
+        "JobID JobName State\n\nWe wait for them.\n5120 pre RUNNING\n",
+        "JobName JobID State\npre 5120 RUNNING\n",
+    ],
+)
+def test_words_in_a_row_are_no_table_unless_a_record_follows_at_once(tmp_path: Path, text: str) -> None:
+    assert Sacct().claims(tmp_path, text.encode()) == 0
+
+
 def test_a_record_that_breaks_off_is_reported_and_the_next_one_kept(tmp_path: Path) -> None:
     rows, ctx = text_rows(tmp_path, "JobID|State|ExitCode|NodeList\n1|FAILED\n2|FAILED|1:0|n1\n3|COMPLETED|0:0")
     assert [j for j, _ in jobs(rows)] == ["2"]
