@@ -35,9 +35,9 @@ _BARE = lazy.compile(
 )
 # The command itself, behind a shell's prompt.
 _PROMPT = lazy.compile(r"[^|]{0,80}[$#>%][ \t]*(?:watch[ \t].{0,20})?squeue\b")
-# What each column may hold; a column that is not named here holds one word.
+# What each column may hold, of a job's number also what a poster puts in its place; a column that is not named here holds one word.
 _COLUMNS = {
-    "JOBID": r"(?P<job>\d[\d_+]*(?:_?\[[^\]]*\]?)?)",
+    "JOBID": r"(?P<job>(?:\d[\d_+]*|[xX]{1,20}|(?:MY_?)?JOB_?[A-Z]{0,12})(?:_?\[[^\]]*\]?)?)",
     "PARTITION": r"(?P<partition>\S+)",
     "NAME": r"(?P<name>.*?)",
     "USER": r"(?P<user>\S+)",

@@ -185,6 +185,21 @@ def test_a_header_without_state_and_reason_is_not_squeues(head: str) -> None:
     assert Squeue().claims(Path("x"), head.encode()) == 0
 
 
+@pytest.mark.parametrize(
+    ("number", "reads"), [("xxxxxx", True), ("JOB_ID", True), ("MYJOB[1-4]", True), ("JOBS", True), ("total", False)]
+)
+def test_a_number_in_whose_place_a_poster_has_put_a_word_is_still_a_jobs(
+    tmp_path: Path, number: str, reads: bool
+) -> None:
+    path = tmp_path / "squeue.txt"
+    head = "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n"
+    path.write_text(
+        f"{head}  {number}   gpu-long  prep_all  mina PD       0:00      2 (QOSMaxWallDurationPerJobLimit)\n"
+    )
+    rows, _ = read(Squeue(), path)
+    assert [(r.state, r.state_reason) for r in rows] == [("PENDING", "QOSMaxWallDurationPerJobLimit")] * reads
+
+
 def test_squeue_is_read_through_a_sites_wrapper(tmp_path: Path) -> None:
     path = tmp_path / "queue.txt"
     path.write_text(
