@@ -90,8 +90,8 @@ def aliased(reader: Asks, job: str) -> str | None:
 
 
 def nameless(reader: Asks, name: str) -> str | None:
-    """What to call the job where there is nothing but the telemetry of nodes: the files' own name; None without any."""
-    return name if reader.ask("lone_nodes", job_id=name).rows else None
+    """What to call the job where there is nothing but the telemetry of nodes, or Slurm's word on them: the files' own name."""
+    return name if reader.ask("lone_nodes", job_id=name).rows or reader.ask("nodes_in_trouble").rows else None
 
 
 def _last_of_chain(pool: list[Candidate]) -> Candidate | None:

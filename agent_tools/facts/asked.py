@@ -44,9 +44,9 @@ BY_GPU = PER_GPU | {
     "gpu_unused",
 }
 """Queries that can be limited to the GPUs of a job."""
-NO_JOB = frozenset({"node_states"})
+NO_JOB = frozenset({"node_states", "nodes_in_trouble"})
 """Queries that know no job."""
-WHOLE_JOB = frozenset({"coverage", "job_attempts", "log_attempts", "log_runs", "lone_nodes"})
+WHOLE_JOB = frozenset({"coverage", "job_attempts", "log_attempts", "log_runs", "lone_nodes", "nodes_in_trouble"})
 """Queries about all attempts of a job, whichever is looked at."""
 OF_THE_END = frozenset(
     {

@@ -14,6 +14,7 @@ from agent_tools.facts.finished import done_without_node
 from agent_tools.facts.views import RowView, View
 from agent_tools.families.base import Assessment
 from agent_tools.families.lone_kernel import lone_death
+from agent_tools.families.lone_state import lone_state
 from agent_tools.families.wording import by_log
 from agent_tools.say import UNENDED, count, lacks, own_failure, quoted, recorded, say
 from store import lazy
@@ -70,7 +71,7 @@ def assess(facts: Facts) -> Assessment:
     dead = facts.table("launcher_failures").one_of("name", "ray_node_died", "lost_daemon")
     if dead and overview is None and not facts.causes and not facts.ending.marks and not _outlived(dead[0], end):
         return _unheard(dead[0])
-    return lone_death(facts) or _not_it(facts, nodes.rows, fallen, state)
+    return lone_death(facts) or lone_state(facts) or _not_it(facts, nodes.rows, fallen, state)
 
 
 def _stood_at_the_end(overview: RowView | None, fallen: list[RowView]) -> bool:

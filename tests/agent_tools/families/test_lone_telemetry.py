@@ -99,6 +99,39 @@ def test_what_a_kernels_log_tells_alone_stays_a_suspicion(tmp_path: Path, row: H
     assert beside.status != "suspected"
 
 
+NODE = """NodeName=gpu21 CoresPerSocket=32
+   CPUAlloc=0 CPUTot=128 CPULoad=0.02 Gres=gpu:8
+   State={state} ThreadsPerCore=2 TmpDisk=0
+   Reason={reason} [slurm@2026-02-28T21:14:03]
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "family", "confidence"),
+    [
+        ("DOWN*", "Not responding", "F1", 0.45),
+        ("IDLE+DRAIN", "gres/gpu count reported lower than configured (6 < 8)", "U0", 0.6),
+    ],
+)
+def test_what_slurm_lists_of_nodes_alone_stays_a_suspicion(
+    tmp_path: Path, state: str, reason: str, family: str, confidence: float
+) -> None:
+    """lone_state: one that is held back for the next jobs is lost to none; what is told of it stands beside F1 all the same."""
+    listed = tmp_path / "node.txt"
+    listed.write_text(NODE.format(state=state, reason=reason))
+    verdict = verdict_on(listed)
+    assert (verdict.family, verdict.confidence) == (family, confidence)
+    assert "[[" in verdict.headline or family == "U0"
+    told = [r.text for r in verdict.ruled_out if r.family == "F1"]
+    assert family == "F1" or "goes on" in told[0]
+
+
+def test_a_list_of_nodes_beside_a_job_is_not_taken_for_its_own(tmp_path: Path) -> None:
+    other = judge(World(tmp_path / "a").job("FAILED", node_list="n1").node("n9", "DOWN", 10), f1.assess)
+    printed = judge(World(tmp_path / "b").train([2.0, 1.0]).node("n9", "DOWN", 10), f1.assess)
+    assert {other.status, printed.status} <= {"ruled_out", "undecidable"}
+
+
 @pytest.mark.parametrize("process", ["slurmstepd", "nvidia-smi", None])
 def test_a_process_of_the_system_is_not_what_was_asked_about(tmp_path: Path, process: str | None) -> None:
     row = _said("oom_kill", process, KILL)
