@@ -9,6 +9,7 @@ from __future__ import annotations
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
+from agent_tools.verdict import Claim
 
 _ALONE = 0.45
 
@@ -31,11 +32,22 @@ def lone_state(facts: Facts) -> Assessment | None:
         confidence=_ALONE,
         attribution="infrastructure",
         headline=f"Slurm has lost {lost[0]['node']}; whether the job was there is not known.",
-        speaks_for=[claim(text)],
+        speaks_for=[claim(text), *_others(lost[0])],
         missing=[_WHETHER],
         actions=[claim("Have the node looked at before it takes jobs again.")],
         counterfactual=text,
     )
+
+
+def _others(row: RowView) -> list[Claim]:
+    """How many nodes stand there beside it: in the list of a whole cluster each says less of the job."""
+    if (row.number("nodes_still") or 0) <= 1:
+        return []
+    return [
+        claim(
+            f"It lists {row['nodes_still']} nodes that are lost or held back; which of them was the job's is not said."
+        )
+    ]
 
 
 def _said(row: RowView) -> str:

@@ -126,6 +126,14 @@ def test_what_slurm_lists_of_nodes_alone_stays_a_suspicion(
     assert family == "F1" or "goes on" in told[0]
 
 
+def test_a_list_of_a_clusters_nodes_says_of_how_many_one_was_taken(tmp_path: Path) -> None:
+    listed = tmp_path / "sinfo.txt"
+    head = "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\n"
+    listed.write_text(f"{head}gpu  up  infinite  3  down* gpu[01-03]\ngpu  up  infinite  5  idle gpu[04-08]\n")
+    verdict = verdict_on(listed)
+    assert (verdict.family, verdict.confidence, len(verdict.shows)) == ("F1", 0.45, 2)
+
+
 def test_a_list_of_nodes_beside_a_job_is_not_taken_for_its_own(tmp_path: Path) -> None:
     other = judge(World(tmp_path / "a").job("FAILED", node_list="n1").node("n9", "DOWN", 10), f1.assess)
     printed = judge(World(tmp_path / "b").train([2.0, 1.0]).node("n9", "DOWN", 10), f1.assess)
