@@ -1,4 +1,4 @@
-"""`sinfo`, `sinfo -N`, `sinfo -R`: states of nodes, and why they are out of service.
+"""`sinfo`, `sinfo -N`, both with `-l`, `sinfo -R`: states of nodes, and why they are out of service.
 
 SOURCE  sinfo of any version in its default columns, or in any with bars between them (`-o %all`), without --noheader.
 ROWS    slurm_node_state: a snapshot at the file's own time; with -R from when the reason was set.
@@ -27,11 +27,21 @@ from store.rows import Row, SlurmNodeState
 _HEADS = {
     "summary": lazy.compile(r"^\s*PARTITION\s+AVAIL\s+TIMELIMIT\s+NODES\s+STATE\s+NODELIST\s*$"),
     "nodes": lazy.compile(r"^\s*NODELIST\s+NODES\s+PARTITION\s+STATE\s*$"),
+    "long": lazy.compile(
+        r"^\s*PARTITION\s+AVAIL\s+TIMELIMIT\s+JOB_SIZE\s+ROOT\s+(?:OVERSUBS|SHARE)\s+GROUPS\s+NODES\s+STATE\s+(?:RESERVATION\s+)?NODELIST\s*$"
+    ),
+    "long_nodes": lazy.compile(
+        r"^\s*NODELIST\s+NODES\s+PARTITION\s+STATE\s+CPUS\s+S:C:T\s+MEMORY\s+TMP_DISK\s+WEIGHT\s+(?:AVAIL_FE|FEATURES)\s+REASON\s*$"
+    ),
     "reasons": lazy.compile(r"^\s*REASON\s+USER\s+TIMESTAMP\s+(?:STATE\s+)?NODELIST\s*$"),
 }
 _ROWS = {
     "summary": lazy.compile(r"\S+\s+\S+\s+\S+\s+\d+\s+(?P<state>\S+)\s+(?P<nodes>\S+)\s*$"),
     "nodes": lazy.compile(r"(?P<nodes>\S+)\s+\d+\s+\S+\s+(?P<state>\S+)\s*$"),
+    "long": lazy.compile(r"(?:\S+\s+){7}\d+\s+(?P<state>[a-z_*~#!%$@^+-]+)\s+(?:\S+\s+)?(?P<nodes>\S+)\s*$"),
+    "long_nodes": lazy.compile(
+        r"(?P<nodes>\S+)\s+\d+\s+\S+\s+(?P<state>\S+)\s+\d+\s+[\d:]+\s+\d+\s+\d+\s+\d+\s+\S+\s+(?P<reason>\S.{0,200})$"
+    ),
     "reasons": lazy.compile(
         r"(?P<reason>.*?)\s+(?P<user>\S+)\s+(?P<time>\d{4}-\d\d-\d\dT[\d:]+|Unknown)\s+(?:(?P<state>[a-z_*~#!%$@^+-]+)\s+)?(?P<nodes>\S+)\s*$"
     ),
