@@ -1,7 +1,7 @@
 """sequence_toolkits: progress lines of toolkits for speech and translation that say it in words of their own.
 
 SOURCE    wenet/utils/executor.py; kaldi's steps/nnet3; marian-nmt's training/scheduler.h; NVIDIA's tacotron2/train.py;
-          TensorFlow's nmt and the translation tutorial before it
+          TensorFlow's nmt and the translation tutorial before it; RETURNN's torch/engine.py
 ROWS      train_step (split train or eval)
 CAVEAT    Kaldi counts jobs, whose objective stands in their own logs: its steps have no loss. WeNet says epoch/batch.
           TensorFlow's tell a perplexity, the exponential of the loss, and no loss: that is given as it.
@@ -12,6 +12,7 @@ EXAMPLES
     Train loss 250 0.411270 Grad Norm 1.815300 3.12s/it
       step 400 lr 1 step-time 0.41s wps 12.41K ppl 311.27 gN 6.25 bleu 0.00, Thu May 11 10:00:26 2023
     global step 400 learning rate 0.5000 step-time 0.94 perplexity 1625.06
+    ep 3 train, step 41, ce 5.311, ctc_4 6.127, fer 0.871, num_seqs 12, mem_usage:cuda 6.2GB, 0.412 sec/step, elapsed 0:01:07, complete 20.41%
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ _TF_NMT = lazy.compile(
     rf"\bstep (?P<n>\d{{1,12}}) (?:lr|learning rate) (?P<lr>{NUMBER}) step-time (?P<each>{NUMBER})s? (?:wps {NUMBER}K )?"
     rf"(?P<name>ppl|perplexity) (?P<loss>{NUMBER})(?: gN (?P<norm>{NUMBER}))?"
 )
+_RETURNN = lazy.compile(
+    rf"^ep (?P<epoch>\d{{1,9}}) (?P<split>train|dev|devtrain|eval), step (?P<n>\d{{1,12}}), (?:[^,]{{1,60}}, ){{0,4}}?"
+    rf"(?P<name>(?:cost|loss|ce|ctc|nll|mse|full_sum)(?:[_:.][\w:.-]{{1,40}})?) (?P<loss>{NUMBER})(?=,)(?:.{{0,400}}?, (?P<each>{NUMBER}) sec/step)?"
+)
 
 
 class SequenceToolkits(LineParser):
@@ -55,6 +60,7 @@ class SequenceToolkits(LineParser):
         "Train loss ",
         "Validation loss ",
         " step-time ",
+        " sec/step",
     )
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
@@ -66,11 +72,12 @@ class SequenceToolkits(LineParser):
             ("marian", "Up. ", _MARIAN),
             ("tacotron2", " loss ", _TACOTRON),
             ("tensorflow-nmt", " step-time ", _TF_NMT),
+            ("returnn", ", step ", _RETURNN),
         ):
             if words in text and (match := pattern.search(text)) is not None:
                 found = match.groupdict()
                 loss, epochs, total = found.get("loss"), found.get("epochs"), found.get("total")
-                validating = found.get("split") in ("CV", "Validation")
+                validating = found.get("split") in ("CV", "Validation", "dev", "devtrain", "eval")
                 rate, norm, epoch = found.get("lr"), found.get("norm"), found.get("epoch")
                 return [
                     line.step(

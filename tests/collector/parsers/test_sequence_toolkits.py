@@ -48,6 +48,16 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         {"step": 600, "loss": 812.5, "loss_name": "perplexity", "learning_rate": 0.5},
     ),
     (
+        "returnn",
+        "ep 3 train, step 41, ce 5.250, ctc_4 6.127, fer 0.871, num_seqs 12, max_size:time 250400, mem_usage:cuda:2 6.2GB, 0.500 sec/step, elapsed 0:01:07, exp. remaining 0:04:22, complete 20.41%",
+        {"split": "train", "epoch": 3.0, "step": 41, "loss": 5.25, "loss_name": "ce", "step_time_s": 0.5},
+    ),
+    (
+        "returnn",
+        "ep 3 dev, step 2, ce 5.500, fer 0.871, mem_usage:cuda 6.2GB, 0.200 sec/step, elapsed 0:00:01, complete 90.00%",
+        {"split": "eval", "epoch": 3.0, "step": 2, "loss": 5.5, "loss_name": "ce"},
+    ),
+    (
         "mxnet",
         "INFO:root:Epoch[3] Batch [500]\tSpeed: 997.50 samples/sec\taccuracy=0.125000\tcross-entropy=6.875000",
         {"epoch": 3.0, "step": 500, "loss": 6.875, "loss_name": "cross-entropy", "samples_per_s": 997.5},
