@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
-from collector.parsers.loop_words import NORM, RATE, TOOK, WAITED, WITHIN, losses, seconds, whole
+from collector.parsers.loop_words import NORM, RATE, TOOK, WITHIN, losses, seconds, step_and_wait, whole
 from collector.parsers.nanogpt import between_bars
 from collector.parsers.values import NUMBER, as_json, number
 from store import lazy
@@ -84,8 +84,7 @@ class EpochLines(LineParser):
         rows: list[ParsedRow] = []
         if train is not None and not between_bars(line):
             rate, norm = RATE.search(rest), NORM.search(rest)
-            took = seconds(TOOK.search(rest)) if "ime" in rest else None
-            waited = seconds(WAITED.search(rest)) if took is not None else None
+            took, waited = step_and_wait(rest) or (seconds(TOOK.search(rest)) if "ime" in rest else None, None)
             metrics: dict[str, float] = {"batches": int(batch["total"])} if batch and batch["total"] else {}
             rows.append(
                 line.step(

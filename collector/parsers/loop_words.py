@@ -23,6 +23,20 @@ WAITED = lazy.compile(
     rf"(?<![\w/-])(?:data(?:[_ ]?load(?:ing|er)?)?|load(?:er|ing)?)[_ ](?:time|wait) ?[:= ] ?((?>{NUMBER})) ?(ms|s)?(?![\w/])",
     re.I,
 )
+# The same with its unit, where no word says that it is a time: `data 1.9s | total 2.1s`, `data_s=1.9`, `dataloader wait: 1.9s`.
+_DATA = r"(?:data(?:[_ -]?(?:load(?:ing|er)?|fetch(?:ing)?))?|(?:data)?load(?:er|ing)?|fetch)"
+_STEP_OF = r"(?:step|iter(?:ation)?|batch|total)"
+_UNIT = r"(?:msec|ms|secs?|seconds?|s)"
+_WAITED_SO = lazy.compile(
+    rf"(?<![\w/-]){_DATA}(?:[_ ](?:time|wait|took))? ?[:= ] ?(?P<value>(?>{NUMBER})) ?(?P<unit>{_UNIT})(?![\w/])"
+    rf"|(?<![\w/-]){_DATA}(?:_time)?_(?P<unit2>{_UNIT}) ?[:= ] ?(?P<value2>(?>{NUMBER}))(?![\w/])",
+    re.I,
+)
+_TOOK_SO = lazy.compile(
+    rf"(?<![\w/-])(?:{_STEP_OF}(?:[_ ](?:time|took))?|time) ?[:= ] ?(?P<value>(?>{NUMBER})) ?(?P<unit>{_UNIT})(?![\w/])"
+    rf"|(?<![\w/-]){_STEP_OF}(?:_time)?_(?P<unit2>{_UNIT}) ?[:= ] ?(?P<value2>(?>{NUMBER}))(?![\w/])|(?<![\w/-])total[_ ]time ?[:= ] ?(?P<value3>(?>{NUMBER}))(?![\w/])",
+    re.I,
+)
 
 _LOSS = lazy.compile(
     r"(?i:loss|(?<![A-Za-z])cost(?=\safter\s(?:epoch|iteration|step)\s))(?:\sso far)?(?P<after>(?:[_/-]?[A-Za-z]\w{0,30}|\d{1,3}(?=\s?[:=])|\s(?i:is|was|average|avg|train|training|total|mean)(?=[\s:=]))?)"
@@ -89,6 +103,26 @@ def seconds(found: re.Match[str] | None) -> float | None:
     """The figure of a TOOK or a WAITED with its unit, seconds where it has none."""
     value = number(found[1]) if found else None
     return value / 1000 if found and value is not None and (found[2] or "s").lower() == "ms" else value
+
+
+def step_and_wait(text: str) -> tuple[float, float] | None:
+    """How long the step took that a line tells of, in seconds, and how much of that it waited for data; None where it does not say both."""
+    if "data" not in text and "load" not in text and "fetch" not in text and "Data" not in text:
+        return None
+    waited = _timed(WAITED.search(text) or _WAITED_SO.search(text))
+    took = None if waited is None else _timed(TOOK.search(text) or _TOOK_SO.search(text))
+    return None if waited is None or took is None else (took, waited)
+
+
+def _timed(found: re.Match[str] | None) -> float | None:
+    if found is None:
+        return None
+    named = found.groupdict()
+    if not named:
+        return seconds(found)
+    value = number(named["value"] or named["value2"] or named.get("value3"))
+    unit = (named["unit"] or named["unit2"] or "s").lower()
+    return value / 1000 if value is not None and unit.startswith("ms") else value
 
 
 def losses(text: str) -> list[Loss]:

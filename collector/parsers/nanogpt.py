@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.loop_words import step_and_wait
 from collector.parsers.values import NUMBER, as_json, json_column, number, scaled
 from collector.parsers.wording import COUNT, FIGURE, STEP, Steps, Wording
 from store import lazy
@@ -102,7 +103,9 @@ class NanoGpt(LineParser):
         if "iter " in text and (match := _ITER.search(text)):
             each = number(match[3])
             seconds = None if each is None else each / 1000 if match[4] == "ms" else each
-            metrics = as_json({"mfu_pct": number(match[5])} if match[5] else {})
+            more = {"mfu_pct": number(match[5])} if match[5] else {}
+            both = step_and_wait(text)
+            metrics = as_json(more if both is None else {**more, "data_time": both[1]})
             fields: dict[str, Any] = {
                 "loss": number(match[2]),
                 "loss_name": "loss",
@@ -183,6 +186,8 @@ def _pipe(line: Line, match: re.Match[str]) -> ParsedRow | None:
     if name is None or _EPOCH.search(before):
         return None
     loss = values.pop(name)
+    if (both := step_and_wait(line.text)) is not None:
+        values["dt"], values["data_time"] = both
     return line.step(
         "nanochat" if "lrm" in values else "custom-pipe",
         split="eval" if _HELD_OUT.search(before) else "train",

@@ -32,6 +32,7 @@ _EVAL = ("val_loss", "eval_loss", "val/loss", "eval/loss", "valid_loss", "valid/
 _RATES = ("lr", "learning_rate", "actor_lr", "actor/lr", "train/lr", "train/learning_rate")
 _NORMS = ("grad_norm", "gnorm", "train/grad_norm", "gradient_norm")
 _TOKENS = ("tokens_per_s", "tokens_per_sec", "tokens_per_second", "tok/s", "tps")
+_TIMES = ("step_time", "step_time_s", "step_time_sec", "iter_time", "iteration_time", "batch_time", "train/step_time")
 _HELD_OUT = lazy.compile(r"(?i)[\"'](?:split|mode|phase|stage|type|event)[\"'] ?: ?[\"'](?:val|valid|validation|eval|evaluation|test|dev)[\"']")  # fmt: skip
 _STEP_KEY = lazy.compile(
     r"[\"'](?:\w+/)?_?(?:global_)?(?:step|iter|iteration)[\"'] ?:|\b(?:step|iter|iteration|epoch)\b:? ?\d{1,12}\b.{0,12}\{",
@@ -45,7 +46,7 @@ _EPOCH = lazy.compile(
     re.I,
 )
 # LLaMA-Factory's, mmengine's, fairseq's and voir's.
-_OTHERS = lazy.compile(r"[\"'](?:current_steps|exp_name|num_updates|task|time_ms|pipe|data_time)[\"']|:::MLL")
+_OTHERS = lazy.compile(r"[\"'](?:current_steps|exp_name|num_updates|task|time_ms|pipe)[\"']|:::MLL|[\"']data_time[\"'](?=.*[\"'](?:time|mode)[\"'] ?:)|[\"'](?:time|mode)[\"'] ?:.*[\"']data_time[\"']")  # fmt: skip
 
 _TRAINER = lazy.compile(r"[\"'](?:grad_norm|learning_rate|epoch)[\"']")
 _EVALUATION = lazy.compile(r"[\"'](?:eval_runtime|epoch)[\"']")
@@ -90,6 +91,7 @@ class ObjectLines(LineParser):
             learning_rate=_take(values, _RATES),
             grad_norm=_take(values, _NORMS),
             tokens_per_s=_take(values, _TOKENS),
+            step_time_s=_take(values, _TIMES) if values.get("data_time") is not None else None,
             metrics=as_json({k: v for k, v in values.items() if v is not None}),
         )
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.epoch_lines import EpochLines
-from collector.parsers.loop_words import TOOK, WAITED, seconds
+from collector.parsers.loop_words import TOOK, seconds, step_and_wait
 from collector.parsers.shapes import fielded
 from collector.parsers.values import NUMBER, as_json, number
 from store import lazy
@@ -74,11 +74,12 @@ class PlainLoop(LineParser):
             return
         if step is None or loss is None or loss.start() < step.end() or int(step[1]) > int(step[2]):
             return
-        speed = _speed(text)
+        speed, both = _speed(text), step_and_wait(text)
         grad, rate = _GRAD.search(text), _RATE.search(text)
         if not (grad or rate or speed):
             return
-        waited = seconds(WAITED.search(text)) if "step_time_s" in speed else None
+        if both is not None:
+            speed["step_time_s"] = both[0]
         epoch = _EPOCH.search(text)
         if epoch is not None and any(a in text for a in EpochLines.anchors) and list(EpochLines().feed(line)):
             return
@@ -92,7 +93,7 @@ class PlainLoop(LineParser):
             learning_rate=number(rate[1]) if rate else None,
             epoch=number(epoch[1]) if epoch else None,
             total_epochs=number(epoch[2]) if epoch and epoch[2] else None,
-            metrics=as_json({**({"batches": int(step[2])} if epoch else {}), **_named(data_time=waited)}),
+            metrics=as_json({**({"batches": int(step[2])} if epoch else {}), **_waited(both)}),
             **speed,
         )
 
@@ -112,11 +113,13 @@ class PlainLoop(LineParser):
             grad_norm=found.get("grad_norm"),
             learning_rate=found.get("lr", found.get("learning_rate")),
             epoch=found.get("epoch"),
+            step_time_s=both[0] if (both := step_and_wait(line.text)) is not None else None,
+            metrics=as_json(_waited(both)),
         )
 
 
-def _named(**values: float | None) -> dict[str, float]:
-    return {name: value for name, value in values.items() if value is not None}
+def _waited(both: tuple[float, float] | None) -> dict[str, float]:
+    return {} if both is None else {"data_time": both[1]}
 
 
 def _speed(text: str) -> dict[str, Any]:

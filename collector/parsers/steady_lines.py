@@ -26,7 +26,19 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow, Parser
-from collector.parsers.loop_words import NETS, NORM, POLICY, RATE, counts, episode, losses, rewarded, seen, whole
+from collector.parsers.loop_words import (
+    NETS,
+    NORM,
+    POLICY,
+    RATE,
+    counts,
+    episode,
+    losses,
+    rewarded,
+    seen,
+    step_and_wait,
+    whole,
+)
 from collector.parsers.values import NUMBER, as_json, number
 from collector.parsers.wording import Steps
 from store import lazy
@@ -37,7 +49,7 @@ _HELD_OUT = lazy.compile(
 )
 # A bar or a dict, which have parsers of their own; a checkpoint that is told of with the loss it was saved at; a stack's frame.
 _OTHERS = lazy.compile(
-    r"[{}]|\d%\||[=━]{4}|\.{8}|\[\d+:\d\d[<,]|\d(?:ms|us|s)/(?:step|epoch)\b|\bconsumed[ _](?:train[ _])?samples|File \"|\b(?i:not|(?:re)?load(?:ed|ing)?|resum(?:ed|ing)|restor(?:ed|ing)|sav(?:ed|ing)|checkpoints?|failed|errors? (?:during|in|at))\b"
+    r"[{}]|\d%\||[=━]{4}|\.{8}|\[\d+:\d\d[<,]|\d(?:ms|us|s)/(?:step|epoch)\b|\bconsumed[ _](?:train[ _])?samples|File \"|\b(?i:not|(?<!data )(?:re)?load(?:ed|ing)?|resum(?:ed|ing)|restor(?:ed|ing)|sav(?:ed|ing)|checkpoints?|failed|errors? (?:during|in|at))\b"
 )
 # Both counts in one pair of brackets; behind it may stand figures of parts that are not called losses.
 _BRACKETED = lazy.compile(
@@ -220,6 +232,7 @@ def _read(line: Line) -> TrainStep | None:
     held_out = (loss is None and held is not None) or _HELD_OUT.search(text, 0, begin) is not None
     parts = [n for n in named if n.of == "part"]
     rate, norm = RATE.search(text), NORM.search(text)
+    took, waited = step_and_wait(text) or (None, None)
     acts = POLICY.search(text) is not None or (not named and rewarded(text))
     nets = NETS.search(text) is not None
     sure = (
@@ -244,7 +257,10 @@ def _read(line: Line) -> TrainStep | None:
         learning_rate=number(rate[1]) if rate else None,
         grad_norm=number(norm[1]) if norm else None,
         loss_name=None if value is None else "eval loss" if held_out else "loss",
-        metrics=as_json({"batches": at.within} if at.within else {}),
+        step_time_s=took,
+        metrics=as_json(
+            {**({"batches": at.within} if at.within else {}), **({} if waited is None else {"data_time": waited})}
+        ),
     )
 
 

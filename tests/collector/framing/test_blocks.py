@@ -125,6 +125,8 @@ LEARNED: tuple[Callable[[int], str], ...] = (
         f"step {n:05d}/21400 ({n / 214:.2f}%) | loss: {n / 7:.6f} | lrm: 1.00 | dt: {n}.5ms | tok/sec: {n * 97:,} | mfu: 0.00"
     ),
     lambda n: f"step {n} of a loop of its own making, train loss {9 / (n + 1):.4f}",
+    lambda n: f"step {n} loss {9 / (n + 1):.4f} data_time {n / 9:.3f} step_time {n / 7:.3f}",
+    lambda n: f"[step {n}] loss={9 / (n + 1):.4f} | data {n / 9:.3f}s | fwd 0.100s | total {n / 7:.3f}s",
     lambda n: f"Iteration {n}: val loss = {n / 7:e}, lr 1.0e-4, grad_norm {n}, took {n}.5 s",
     lambda n: f"Epoch {n // 50 + 1}/50 step {n % 50}/600 loss {9 / (n + 1):.4f} lr 0.0{n}",
     lambda n: f"[{n // 50 + 1}, {n % 50:5d}] loss: {9 / (n + 1):.3f}",
