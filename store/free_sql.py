@@ -12,8 +12,9 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
-from threading import Event
+from threading import Lock
 from typing import Any
 
 from store import views
@@ -29,8 +30,34 @@ from store.snapshot import Opened, Snapshots
 MAX_SQL = 20_000
 MAX_ANSWER = 16 << 20
 """Bytes of an answer that the child may give."""
-LOOK_S = 0.1
-"""How often it is looked at whether an answer is still wanted, where that may change."""
+
+
+class Unwanted:
+    """By which another thread says that nobody waits for an answer any more: its child is ended."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._child: subprocess.Popen[bytes] | None = None
+        self.told = False
+        """Whether that was said."""
+
+    def tell(self) -> None:
+        """Say so."""
+        with self._lock:
+            self.told = True
+            self._end()
+
+    def holds(self, child: subprocess.Popen[bytes]) -> None:
+        """Which child it is about."""
+        with self._lock:
+            self._child = child
+            if self.told:
+                self._end()
+
+    def _end(self) -> None:
+        if self._child is not None and self._child.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._child.pid, signal.SIGKILL)
 
 
 def run(
@@ -40,7 +67,7 @@ def run(
     timeout_s: float = 20,
     memory_mb: int = 1024,
     max_rows: int = 200,
-    unwanted: Event | None = None,
+    unwanted: Unwanted | None = None,
 ) -> Result:
     """Answer one SELECT over the lake's tables: at most `max_rows` rows, and how many there are.
 
@@ -79,7 +106,7 @@ def run(
 
 
 def _answer(
-    sql: str, opened: dict[str, Opened], timeout_s: float, memory_mb: int, max_rows: int, unwanted: Event | None
+    sql: str, opened: dict[str, Opened], timeout_s: float, memory_mb: int, max_rows: int, unwanted: Unwanted | None
 ) -> dict[str, Any]:
     """What the child answers. Raises StoreError."""
     task = {
@@ -100,7 +127,7 @@ def _answer(
     return answer
 
 
-def _child(task: dict[str, Any], timeout_s: float, unwanted: Event | None) -> dict[str, Any]:
+def _child(task: dict[str, Any], timeout_s: float, unwanted: Unwanted | None) -> dict[str, Any]:
     home = str(Path(__file__).resolve().parent.parent)
     env = {
         "PATH": os.defpath,
@@ -119,13 +146,17 @@ def _child(task: dict[str, Any], timeout_s: float, unwanted: Event | None) -> di
         cwd="/",
     )
     try:
-        out = _said(child, json.dumps(task).encode(), timeout_s + 1, unwanted)
+        if unwanted is not None:
+            unwanted.holds(child)
+        out, _ = child.communicate(json.dumps(task).encode(), timeout=timeout_s + 1)
     except subprocess.TimeoutExpired as e:
         raise QueryTimeout(f"sql: ran past {timeout_s:g} s and was stopped: narrow it by job, node or time") from e
     finally:
         if child.poll() is None:
             os.killpg(child.pid, signal.SIGKILL)
             child.communicate()
+    if unwanted is not None and unwanted.told:
+        raise StoreError("sql: nobody waits for the answer any more")
     if child.returncode != 0 or not out:
         if child.returncode == -signal.SIGXCPU:
             raise QueryTimeout(f"sql: ran past {timeout_s:g} s and was stopped: narrow it by job, node or time")
@@ -134,19 +165,3 @@ def _child(task: dict[str, Any], timeout_s: float, unwanted: Event | None) -> di
     if answer.get("timeout"):
         raise QueryTimeout(f"sql: ran past {timeout_s:g} s: narrow it by job, node or time")
     return answer
-
-
-def _said(child: subprocess.Popen[bytes], task: bytes, seconds: float, unwanted: Event | None) -> bytes:
-    """All that the child says. Raises TimeoutExpired after `seconds`, StoreError when nobody wants it any more."""
-    until = time.monotonic() + seconds
-    given: bytes | None = task
-    while True:
-        left = until - time.monotonic()
-        try:
-            return child.communicate(given, timeout=left if unwanted is None else min(left, LOOK_S))[0]
-        except subprocess.TimeoutExpired:
-            if unwanted is not None and unwanted.is_set():
-                raise StoreError("sql: nobody waits for the answer any more") from None
-            if time.monotonic() >= until:
-                raise
-            given = None  # it has begun to take it

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from threading import Event
 
 from pydantic_ai import RunContext
 
@@ -26,7 +25,7 @@ async def sql(ctx: RunContext[Deps], query: str) -> str:
     if deps.lake is None:
         return "Free SQL is not available in this run."
     deps.emit("sql")
-    unwanted = Event()
+    unwanted = free_sql.Unwanted()
     try:
         result = await asyncio.to_thread(
             free_sql.run, deps.lake, query, timeout_s=_seconds(deps), memory_mb=MEMORY_MB, unwanted=unwanted
@@ -34,7 +33,7 @@ async def sql(ctx: RunContext[Deps], query: str) -> str:
     except StoreError as error:
         return f"The query failed, which is not the same as an empty answer:\n{failure(deps, error)}"
     finally:
-        unwanted.set()  # where the run is called off, its loop would wait for this thread all the same
+        unwanted.tell()  # where the run is called off, its loop would wait for this thread all the same
     return show(deps, deps.ledger.record(result, "sql", {"query": query}))
 
 

@@ -270,7 +270,7 @@ async def test_free_sql_of_a_run_that_is_called_off_is_stopped(ctx: Any, monkeyp
             ends.append(str(error))
             raise
 
-    monkeypatch.setattr("agent_tools.tools.sql.free_sql", SimpleNamespace(run=watched))
+    monkeypatch.setattr("agent_tools.tools.sql.free_sql", SimpleNamespace(run=watched, Unwanted=free_sql.Unwanted))
     asked = asyncio.create_task(sql(ctx, "SELECT count(*) FROM range(30000000000) WHERE hash(range) = 0"))
     await asyncio.sleep(0.5)
     asked.cancel()
