@@ -42,6 +42,9 @@ PATIENCE_S, WITHIN_S = 3.0, 60.0
 """So long in a minute is a reader kept by chunks. Whoever may write the lake takes them in meanwhile."""
 SURE_S = 1.0
 """So long is taken for unpublished what was: far shorter than compaction waits (`compact.SETTLE_S`)."""
+SLOW_S = 20.0
+"""A picture that took longer than this since the look at what was published is taken again, on a host that stands still at times:
+compaction may have been at what was published meanwhile (`compact.SETTLE_S`)."""
 TRIES = 8
 MOST_LOOKED_AT = 512
 
@@ -110,9 +113,11 @@ class Overlay:
         return []
 
     def choose(self, parts: Sequence[Part], counted: Mapping[str, str | None]) -> list[Part] | None:
-        """The parts that a picture lacks which counts these batches; None where it has some chunks of a part and not others."""
+        """The parts that a picture lacks which counts these batches; None where it has some chunks of a part and not others, or came
+        too late after the look at them."""
         chosen: list[Part] = []
-        again = False
+        now = time.monotonic()
+        again = any(now - part.checked > SLOW_S for part in parts)
         for part in parts:
             there = [counted.get(commits.batch_of(self._lake, c.key) or "") is not None for c in part.chunks]
             if any(there):

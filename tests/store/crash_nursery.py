@@ -31,7 +31,8 @@ from collector.node.spool_out import encoded
 from store.catalog import QueryInfo
 from store.rows import HostEvent, Row, SlurmNodeSample
 
-GRACE_S, SETTLE_S = 6.0, 3.0
+GRACE_S, SETTLE_S, SLOW_S = 10.0, 8.0, 6.0
+"""Short enough for compaction to get anywhere, in the order that the store has them in, and longer than a look on a busy host takes."""
 T = datetime(2026, 3, 1, 23, 59, tzinfo=UTC)
 SEEN = QueryInfo(
     "seen",
@@ -114,7 +115,7 @@ def compact(lake: Path) -> None:
 def read(lake: Path, acks: Path, log: Path) -> None:
     """Look for ever: what was acknowledged is there, what is there is whole and once."""
     looks = 0
-    store.overlay.PATIENCE_S = 1e9
+    store.overlay.PATIENCE_S, store.overlay.SLOW_S = 1e9, SLOW_S
     with store.reader.Reader(lake, threads=1) as reader:
         while True:
             acked = acks.read_text().splitlines()

@@ -8,9 +8,11 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,6 +29,7 @@ from store.reader import Reader
 from store.result import StoreError
 from store.retain import retain
 from store.rows import GpuSample, HostEvent, Row
+from store.snapshot import Snapshots
 from store.take_in import take_in
 from store.writer import Writer
 
@@ -120,6 +123,29 @@ def test_a_reader_that_stays_open_sees_each_chunk_once_whatever_becomes_of_it(
         compact(lake, min_segments=2, settle_s=0)
         assert seen(reader) == [1, 2, 3, 4]
     assert doctor(lake, deep=True).findings == []
+
+
+def test_a_picture_that_comes_long_after_the_look_at_what_waits_is_taken_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a host that stood still, what waited was published and merged meanwhile: nothing in the picture says which chunks it has."""
+    lake = tmp_path / "lake"
+    handed(lake, 1)
+    handed(lake, 2)
+    late = [0.0]
+    monkeypatch.setattr(overlay, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + late[0], time=time.time))
+    taken = Snapshots._picture
+
+    def picture(self: Snapshots, *args: Any) -> Any:
+        if not late[0]:
+            late[0] = overlay.SLOW_S + 1
+            assert take_in(lake).chunks == 2
+            Writer(lake).append([event(0)], batch="beside")
+            compact(lake, min_segments=2, settle_s=0)
+        return taken(self, *args)
+
+    monkeypatch.setattr(Snapshots, "_picture", picture)
+    assert pids(lake) == [0, 1, 2]
 
 
 def test_many_chunks_are_one_batch(tmp_path: Path) -> None:
