@@ -62,7 +62,7 @@ _WORDS = lazy.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _WHOLE = frozenset(
     _WORDS.findall(
         "losses es is t tr trn train training avg average averaged ave mean total tot sum combined overall all set running current cur batch mini minibatch step epoch"
-        " iter iteration local global rank slice"
+        " iter iteration local global rank slice net"
     )
 )
 _UNITS = frozenset(_WORDS.findall("per tok token tokens example examples sample samples"))

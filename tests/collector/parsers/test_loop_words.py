@@ -9,6 +9,8 @@ from collector.parsers.loop_words import counts, losses, whole
 LOSSES = [
     ("Epoch 2 | Classification loss: 0.25 | Regression loss: 0.5 | Running loss: 0.75", "0.75", "part part whole"),
     ("loss_cls: 0.25, loss_box: 0.5, total_loss: 0.75, mean loss: 1.5", "0.75", "part part whole whole"),
+    ("loss_net: 1.25 loss_reg: 0.25 loss_scale: 32768.0", "1.25", "whole part unknown"),
+    ("G_net loss: 0.5, net_d_loss: 0.25", None, "part part"),
     ("loss_train: 1.25 acc_train: 0.5 loss_val: 1.5", "1.25", "whole held out"),
     ("T_Loss 1.25 | V_Loss 1.5", "1.25", "whole held out"),
     ("212.5 iters/s loss 1.25", "1.25", "whole"),
