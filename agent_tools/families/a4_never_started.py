@@ -59,9 +59,13 @@ LAUNCH: dict[str, tuple[str, float, Attribution, str]] = {
     "container_failed": ("the container could not be brought up, or does not hold the program", 0.85, "job", "Check that the image holds the program and finds it on its PATH, the image's name, its access rights and the mounts; try it with a short interactive job."),
     "bcast_failed": ("sbcast could not copy a file to the nodes", 0.8, "job", "Check that the file is there, and that the folder that sbcast copies it to exists on every node and has room."),
     "unschedulable": ("no node of the cluster has free what it asks for", 0.85, "scheduler", "Wait until GPUs come free, or ask for fewer; where no node has such GPUs at all, correct the request or have the device plugin looked at."),
+    "held_by_limit": ("a limit or a hold of the scheduler keeps it in the queue", 0.85, "user", "Look at what checkjob names: cancel other jobs of the same user, ask for less, or ask the operators about the limit or the hold."),
+    "start_failed": ("the batch system could not start it on the node that it had chosen", 0.85, "infrastructure", "Submit again; if it fails on the same node, tell the operators and leave the node out."),
     "not_authenticated": ("Slurm's daemons did not accept each other's credentials", 0.85, "infrastructure", "Tell the operators: munge and the clock of the node that is named, compared with the controller's (munge -n, chronyc tracking)."),
     "controller_unreachable": ("the Slurm controller did not answer", 0.7, "infrastructure", "Wait and submit again; tell the operators if it goes on."),
 }  # fmt: skip
+_WAITS = ("unschedulable", "held_by_limit")
+"""What keeps a job in the queue, and has not failed at its start."""
 _NO_PROGRAM = lazy.compile(
     rf"{UNKNOWN_COMMAND}|{NO_FILE}|{DENIED}|not found|cannot execute|Exec format error|bad interpreter|"
     r"syntax error|unexpected EOF|line \d+: `.{1,200}'$",
@@ -255,7 +259,7 @@ def _launch(facts: Facts, row: RowView) -> Assessment:
     return Assessment(
         CODE,
         "confirmed",
-        "pending" if row.text("name") == "unschedulable" else "launch",
+        "pending" if row.text("name") in _WAITS else "launch",
         confidence,
         whose,
         f"The program never started: {why}.",

@@ -1,6 +1,7 @@
 """Batch systems other than Slurm say in a job's own output how it ended: LSF, PBS, Grid Engine, HTCondor's event log, Flux.
 
-SOURCE  LSF's job report (`TERM_REASON: job killed ...`), bjobs and bhist; PBS Pro and TORQUE (`=>> PBS: job killed: `, mails);
+SOURCE  LSF's job report (`TERM_REASON: job killed ...`), bjobs and bhist; PBS Pro and TORQUE (`=>> PBS: job killed: `, mails, tracejob),
+        Moab and Maui (`checkjob`);
         Grid Engine's execution daemon and mails; HTCondor's event log (`005 (12.000.000) ... Job terminated.`); Flux's exceptions.
 ROWS    kind `slurm`, as what Slurm says of the same: time_limit, cancelled, preempted, requeued, deadline, submit_failed;
         `launcher_event` child_finished where the script ended with status 0. `framework` names the system.
@@ -27,6 +28,9 @@ NAMES: dict[str, str] = {
     "requeued": "slurm: the job was killed to be queued again",
     "cancelled": "slurm: its owner or an administrator killed or removed it (detail.due_to)",
     "submit_failed": "slurm: the submission was refused",
+    "unschedulable": "slurm: checkjob says that the job cannot run, for what it asks for is not free or not there",
+    "held_by_limit": "slurm: checkjob says that a limit or a hold keeps the job in the queue",
+    "start_failed": "slurm: the job could not be started on the node that was chosen",
     "task_exit": "slurm: the job's script ended with this status (exit_code)",
     "child_finished": "launcher_event: the job's script ended with status 0",
     "told": "signal: HTCondor names the signal that ended the job",
@@ -56,12 +60,22 @@ _TERM = lazy.compile(
 )
 _LSF_STATUS = lazy.compile(r"^(?:Exited with exit code (?P<code>\d{1,3})\.|(?P<done>Successfully completed)\.)\s*$")
 _LSF_REFUSED = lazy.compile(r"^(?:.{1,200}\. )?(?:Job not submitted|Request aborted by esub\. Job not submitted)\.\s*$")
+_TRACED = r"\d\d/\d\d/\d{4} [\d:]{8}(?:\.\d{1,6})?\s{1,8}S\s{1,8}"
+"""What tracejob puts before a line that it found in the server's log."""
+_SERVER = lazy.compile(
+    r"\d\d/\d\d/\d{4} [\d:.]{8,15};[0-9a-f]{4};PBS_Server[\w.]{0,20};Job;(?P<job>[^;\s]{1,100});(?P<said>.{1,300})"
+)
+"""A line of the server's own log, which tells of everybody's jobs."""
 _RULES: tuple[tuple[str, str, str, re.Pattern[str]], ...] = (
     ("pbs", "time_limit", "fatal", lazy.compile(r"PBS: job killed: (?:walltime|cput|pcput) \d+ exceeded limit \d+")),
     ("pbs", "time_limit", "fatal", lazy.compile(r"^\s*Job exceeded its (?:walltime|cput|pcput) limit\. Job was aborted\b")),
     ("pbs", "node_failure", "fatal", lazy.compile(r"^\s*job preempted \(node failure\)\s*$")),
     ("pbs", "preempted", "fatal", lazy.compile(r"^\s*job preempted\s*$")),
-    ("pbs", "cancelled", "fatal", lazy.compile(r"^\s*(?:job deleted at request of|Job deleted at request of) \S+")),
+    ("pbs", "cancelled", "fatal", lazy.compile(rf"^\s*(?:{_TRACED})?(?P<said>(?:job deleted at request of|Job deleted at request of) \S+)")),
+    ("pbs", "start_failed", "fatal", lazy.compile(r"^\s*Job cannot be executed\s*$")),
+    # Moab and Maui, which decide for TORQUE: `checkjob` of a job that waits.
+    ("pbs", "unschedulable", "error", lazy.compile(r"^\s*(?:NOTE: {1,4})?job cannot run in partition \S{1,60} \(.{1,200}\)")),
+    ("pbs", "held_by_limit", "error", lazy.compile(r"^\s*(?:BLOCK MSG: job \S{1,80} violates .{1,200}|[`'\"]?NOTE: {1,4}job violates constraints for partition \S{1,60} \(.{1,120}\))")),
     ("pbs", "submit_failed", "fatal", lazy.compile(r"^qsub: (?:[Jj]ob (?:rejected|violates|exceeds)|submit error|(?:[Uu]nknown|[Ii]llegal|[Ii]nvalid|Unauthorized|Bad UID)\b|would exceed|script file).{0,200}")),
     ("sge", "time_limit", "fatal", lazy.compile(r"\bjob \d[\d.]* (?:exceeded hard wallclock time|exceeds job hard limit \"(?:h_rt|h_cpu)\").{0,200}")),
     ("sge", "submit_failed", "fatal", lazy.compile(r"^Unable to run job: .{1,300}")),
@@ -79,6 +93,8 @@ _TIME = lazy.compile(
     r"(?:wall ?time|allowed (?:execute|job) (?:duration|time)|run ?time|execution duration).{0,60}(?:exceed|limit)|(?:exceed|over)\w*.{0,60}(?:wall ?time|allowed (?:execute|job) duration|run ?time)",
     re.IGNORECASE,
 )
+_ONE = 2
+"""Jobs of which the server's log is kept in mind: with the second it is known to be everybody's."""
 _AFTER = 12
 """Lines of an event within which its reason stands."""
 
@@ -94,6 +110,11 @@ class BatchSystems:
         "Job not submitted.",
         "PBS: job killed",
         "Job exceeded its ",
+        "Job cannot be executed",
+        "job cannot run in ",
+        "BLOCK MSG: ",
+        "job violates constraints",
+        ";PBS_Server",
         "job preempted",
         "at request of ",
         "qsub: ",
@@ -111,6 +132,7 @@ class BatchSystems:
 
     def __init__(self) -> None:
         self._termed = False
+        self._served: dict[str, list[ParsedRow]] = {}
         self._event: Line | None = None
         self._number = ""
         self._reason = ""
@@ -146,16 +168,25 @@ class BatchSystems:
             return [] if self._termed else [self._exit(line, "lsf", text, whole(found["code"]))]
         if _LSF_REFUSED.match(text):
             return [self._says(line, "submit_failed", "lsf", text)]
+        if served := _SERVER.match(text):
+            if served["job"] in self._served or len(self._served) < _ONE:
+                self._served.setdefault(served["job"], []).extend(self._ruled(line, served["said"]))
+            return []
+        return self._ruled(line, text)
+
+    def _ruled(self, line: Line, text: str) -> list[ParsedRow]:
         for system, name, severity, pattern in _RULES:
             if found := pattern.search(text):
-                return [self._says(line, name, system, found[0], severity=severity)]
+                said = found.groupdict().get("said") or found[0]
+                return [self._says(line, name, system, said, severity=severity)]
         return []
 
     def close(self) -> Iterable[ParsedRow]:
-        """What became of HTCondor's job last."""
+        """What the server's log says where it is of a single job, and what became of HTCondor's job last."""
+        served, self._served = self._served, {}
         line, self._event, self._more = self._event, None, 0
         if line is None:
-            return []
+            return next(iter(served.values())) if len(served) == 1 else []
         text = self._reason
         if self._number == "005":
             if found := _NORMAL.search(text):

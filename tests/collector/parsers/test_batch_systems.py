@@ -59,6 +59,13 @@ def test_a_status_without_a_reason_is_the_scripts_own_and_a_good_end_is_an_end()
         ("=>> PBS: job killed: walltime 7212 exceeded limit 7200", "pbs", "time_limit"),
         ("Job exceeded its walltime limit. Job was aborted", "pbs", "time_limit"),
         ("Job deleted at request of mina@login2", "pbs", "cancelled"),
+        ("04/18/2026 22:55:25;0008;PBS_Server.12149;Job;7082.sched1;Job deleted at request of root@sched1", "pbs", "cancelled"),
+        ("04/18/2026 22:55:25  S    Job deleted at request of mina@login2", "pbs", "cancelled"),
+        ("Job cannot be executed", "pbs", "start_failed"),
+        ("job cannot run in partition GPU (idle procs do not meet requirements : 98 of 100 procs found)", "pbs", "unschedulable"),
+        ("NOTE:  job cannot run in partition GPU (insufficient idle procs available: 0 < 8)", "pbs", "unschedulable"),
+        ("BLOCK MSG: job 4411[1] violates idle HARD MAXIJOB limit of 500 for user mina  partition ALL (Req: 1  InUse: 500)", "pbs", "held_by_limit"),
+        ("`NOTE:  job violates constraints for partition GPU (non-idle state 'Hold')`", "pbs", "held_by_limit"),
         ("job preempted (node failure)", "pbs", "node_failure"),
         ("job preempted", "pbs", "preempted"),
         ("qsub: Job rejected by all possible destinations", "pbs", "submit_failed"),
@@ -104,6 +111,14 @@ def test_an_eviction_that_was_made_good_is_no_end():
     assert row.name == "child_finished"  # fmt: skip
 
 
+def test_a_servers_log_of_several_jobs_tells_of_none():
+    head = "04/18/2026 22:55:2{n};0008;PBS_Server.12149;Job;{job}.sched1;{said}\n"
+    deleted = head.format(n=5, job=7082, said="Job deleted at request of root@sched1")
+    (row,) = parse(head.format(n=1, job=7082, said="Job Run at request of mina@login2") + deleted)
+    assert (row.name, row.message) == ("cancelled", "Job deleted at request of root@sched1")
+    assert parse(deleted + head.format(n=6, job=7083, said="Exit_status=0 resources_used.cput=00:00:00")) == []
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -112,6 +127,10 @@ def test_an_eviction_that_was_made_good_is_no_end():
         "print('=>> PBS: job killed: walltime')",
         "The job exceeded its walltime limit. Job was aborted, so we ask for more",
         "Job exceeded its memory limit. Job was aborted",
+        "NOTE:  job can run in partition GPU (155 procs available  1 procs required)",
+        "a job cannot run in partition GPU (we think)",
+        "Job cannot be executed by hand",
+        "The job violates constraints for partition GPU (see the manual)",
         "TERM_EXTERNAL_SIGNAL: job killed by a signal external to LSF.",
         "srun: error: n3: task 0: Exited with exit code 1",
         "Download Successfully completed. Next: unpack",
