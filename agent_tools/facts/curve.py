@@ -124,14 +124,14 @@ def _finite_shape(good: list[Point], may_rise: bool) -> Reading:
 
 def _flat(good: list[Point], losses: list[float]) -> Reading | None:
     """Flat from start to end, with a zero rate, a zero gradient, or the very same figure printed again and again."""
-    n = len(losses)
-    level = median(losses)
-    if spread(losses) > STILL * max(abs(level), 1e-3):
-        # Batches differ, so a loss that nothing trains still trembles: with a rate of zero only a trend would speak.
-        return Reading("flat", n, strong=True, why="rate") if _rate_is_zero(good) and _unmoved(losses) else None
-    begun = n >= MANY and not _warming(good)
+    n, level = len(losses), median(losses)
     gradients = [p.grad_norm for p in good if p.grad_norm is not None and math.isfinite(p.grad_norm)]
     gradient_zero = len(gradients) >= FEW and max(gradients[1:]) <= GRADIENT_ZERO
+    if spread(losses) > STILL * max(abs(level), 1e-3):
+        # Batches differ, so a loss that nothing trains still trembles: with a rate of zero only a trend would speak, and with both less so.
+        still = _rate_is_zero(good) and _unmoved(losses, 2.0 if gradient_zero else 1.0)
+        return Reading("flat", n, strong=True, why="rate") if still else None
+    begun = n >= MANY and not _warming(good)
     if _rate_is_zero(good):
         return Reading("flat", n, strong=True, why="rate")
     if gradient_zero:
@@ -182,11 +182,11 @@ def _guessing(losses: list[float]) -> Reading | None:
     return Reading("plateau" if same < n else "flat", n, at=n - same if same < n else None, why="guessing")
 
 
-def _unmoved(losses: list[float]) -> bool:
-    """The last third lies where the first one lay, within the noise of single reports."""
+def _unmoved(losses: list[float], times: float = 1.0) -> bool:
+    """The last third lies where the first one lay, within the noise of single reports, so many times."""
     part = max(1, len(losses) // 3)
     early, late = median(losses[:part]), median(losses[-part:])
-    return abs(early - late) <= max(step_noise(losses), 0.005 * abs(early))
+    return abs(early - late) <= max(times * step_noise(losses), 0.005 * abs(early))
 
 
 def _rate_is_zero(good: list[Point]) -> bool:

@@ -128,6 +128,15 @@ def test_flat_with_a_zero_rate_is_flat() -> None:
     assert (reading.shape, reading.why, reading.strong) == ("flat", "rate", True)
 
 
+def test_chance_moves_no_loss_for_which_neither_a_rate_nor_a_gradient_is_there() -> None:
+    """Of noise alone the last third comes to lie beside the first one now and then, by more than a report trembles."""
+    for seed in range(300):
+        rng = random.Random(seed)
+        points = curve([10.8 + rng.gauss(0, 0.06) for _ in range(62)], grad_norm=0.0, learning_rate=0.0)
+        assert (read(points).shape, read(points).strong) == ("flat", True), seed
+    assert read(curve(learning(40), grad_norm=0.0, learning_rate=0.0)).shape == "falling"
+
+
 def test_the_same_figure_with_no_gradient_is_flat() -> None:
     reading = read(curve([0.6931] * 12, grad_norm=0.0, learning_rate=1e-4))
     assert (reading.shape, reading.strong) == ("flat", True)
