@@ -131,8 +131,7 @@ def test_flat_with_a_zero_rate_is_flat() -> None:
 def test_chance_moves_no_loss_for_which_neither_a_rate_nor_a_gradient_is_there() -> None:
     """Of noise alone the last third comes to lie beside the first one now and then, by more than a report trembles."""
     for seed in range(300):
-        rng = random.Random(seed)
-        points = curve([10.8 + rng.gauss(0, 0.06) for _ in range(62)], grad_norm=0.0, learning_rate=0.0)
+        points = curve(learning(62, 10.8, 10.8, 0.06, seed), grad_norm=0.0, learning_rate=0.0)
         assert (read(points).shape, read(points).strong) == ("flat", True), seed
     assert read(curve(learning(40), grad_norm=0.0, learning_rate=0.0)).shape == "falling"
 
