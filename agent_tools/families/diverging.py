@@ -34,6 +34,10 @@ def actions_of(mode: str, shape: RowView | None, *, from_start: bool = False) ->
         if from_start
         else f"Go back to the last checkpoint{before}; do not resume from a later one.",
         "Lower the learning rate or lengthen the warm-up, clip gradients, and prefer bf16 to fp16.",
-        "Look at the batches around the first bad step for empty or broken samples.",
-        "Add a check that stops the run when the loss is not finite.",
+        "Look at the batches around the first bad step for empty or broken samples."
+        if mode == "non_finite"
+        else "Look at the batches around the step from which it went wrong for empty or broken samples.",
+        "Add a check that stops the run when the loss is not finite."
+        if mode == "non_finite"
+        else "Add a check that stops the run when the loss stays far above its best.",
     )
