@@ -39,15 +39,16 @@ said AS (
 ),
 -- The reports that a save stands between; of two timers of one save the longer holds the other.
 own AS (
-  SELECT max(c.took_s) AS took_s, any_value(epoch(after.ts - before.ts)) AS gap_s
+  SELECT max(c.took_s) AS took_s
   FROM c
   ASOF JOIN t AS before ON coalesce(c.file, '') = coalesce(before.file, '') AND c.line_no > before.line_no
   ASOF JOIN t AS after ON coalesce(c.file, '') = coalesce(after.file, '') AND c.line_no < after.line_no
   WHERE c.took_s > 0 AND NOT coalesce(before.line_no > c.begun_line, false)
   GROUP BY after.file, after.line_no
+  HAVING coalesce(max(c.took_s) <= 1.1 * any_value(epoch(after.ts - before.ts)), true)
 ),
 timed AS (
-  SELECT took_s, true AS own_timer FROM own WHERE gap_s IS NULL OR took_s <= 1.1 * gap_s
+  SELECT took_s, true AS own_timer FROM own
   UNION ALL
   SELECT took_s, false FROM said WHERE NOT EXISTS (SELECT 1 FROM own)
 ),

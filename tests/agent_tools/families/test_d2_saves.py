@@ -51,8 +51,14 @@ def test_few_saves_that_a_run_stands_for_are_told(
     assert (found.status, bool(found.warnings)) == (status, status == "suspected")
 
 
-@pytest.mark.parametrize(("done", "status"), [("saved", "confirmed"), ("", "suspected")], ids=["timed", "begun only"])
-def test_saves_that_the_log_times_itself_bound_the_run(done: str, status: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("done", "own_ms", "status"),
+    [("saved", None, "confirmed"), ("", None, "suspected"), ("saved", 900e3, "confirmed")],
+    ids=["timed", "begun only", "with a timer of its own that goes on in the background"],
+)
+def test_saves_that_the_log_times_itself_bound_the_run(
+    done: str, own_ms: float | None, status: str, tmp_path: Path
+) -> None:
     """The word that one begins and the word that it is done, with no step between them."""
     world, at = World(tmp_path).job(minutes=600.0), T
     for k in range(50):
@@ -62,6 +68,7 @@ def test_saves_that_the_log_times_itself_bound_the_run(done: str, status: str, t
             for name, stands in (("saving", 0.0), (done, 300.0)):
                 at += timedelta(seconds=stands)
                 fields = {"step": 10 * (k + 1), "severity": "info", "ts": at, "ts_kind": "embedded"}
+                fields |= {"elapsed_ms": own_ms} if name == "saved" else {}
                 world = world.say("checkpoint", name, name, **fields) if name else world
     found = judge(world, d2.assess)
     assert (found.mode, found.status) == ("save_storm", status)
