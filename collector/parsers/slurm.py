@@ -132,9 +132,9 @@ _ASKED = lazy.compile(
 _STEPD = lazy.compile(
     r"^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?\](?P<who>) (?:\[(?P<step>\d+(?:[_+]\d+)?\.\w+)\] )?(?P<level>error): (?P<text>(?(step)|(?:execve\(\): |[Cc]ouldn't chdir to |[Cc]ould not open std(?:out|err|in) file|IO setup failed: |pyxis: |spank: )).+)$"
 )
-# seff's summary, which a job script may print or a mail carries, and that of jobinfo, which sites print at the end of a job.
+# seff's summary, which a job script may print or a mail carries, and those of jobinfo and jobstats, which sites print at the end of a job.
 _SEFF = lazy.compile(
-    r"^\s*State(?P<jobinfo> {2,40})?: (?P<state>TIMEOUT|PREEMPTED|NODE_FAIL|DEADLINE|BOOT_FAIL|CANCELLED(?(jobinfo)(?= by \d)|(?=.*\(exit code)))"
+    r"^\s*State(?P<jobinfo> {2,40})?: (?P<state>TIMEOUT|PREEMPTED|NODE_FAIL|DEADLINE|BOOT_FAIL|CANCELLED(?(jobinfo)(?= by \d)|(?= by \d|.*\(exit code)))"
     r"(?: \(exit code \d+\)|(?<=CANCELLED) by \d{1,10})?\s*$"
 )
 _SEFF_NAMES = {

@@ -218,6 +218,7 @@ def test_no_text_can_crash_it(lines):
     ("line", "name"),
     [
         ("State: CANCELLED (exit code 0)", "cancelled"),
+        ("         State: CANCELLED by 1234", "cancelled"),  # jobstats
         ("State: TIMEOUT (exit code 0)", "time_limit"),
         ("  State: BOOT_FAIL (exit code 0)", "boot_failed"),
         ("2026-03-01T10:00:00.123456789Z State: TIMEOUT (exit code 0)", "time_limit"),
