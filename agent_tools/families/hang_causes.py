@@ -14,6 +14,9 @@ from agent_tools.families.wording import claim, missing
 from store import lazy
 
 _LINK_NEAR_S = 3600.0
+_LOST_STORAGE = lazy.compile(
+    r"\[Errno (?:5|107|108|110|116|121)\]|\bStale (?:NFS )?file handle|\bInput/output error|Transport endpoint is not connected"
+)
 _LOADER = lazy.compile(r"dataloader|_try_get_data|_next_data|data_worker|/data/|dataset", re.IGNORECASE)
 
 
@@ -28,6 +31,7 @@ def why_they_stood(facts: Facts, result: Assessment, waited: RowView | None = No
         stood = [r.number("before_end_s") or 0.0 for r in downs if rest_since(facts, r.text("event_ts"))]
     _stacks(facts, result)
     _dumped(facts, result)
+    _held_by_storage(facts, result)
     _fabric(facts, result, stood, slack)
     if not stood and result.attribution == "undetermined" and (row := silent_since(facts)) is not None:
         lay_at_storage(facts, row, result)
@@ -67,6 +71,14 @@ def _stacks(facts: Facts, result: Assessment) -> None:
                 "supported",
             )
         )
+
+
+def _held_by_storage(facts: Facts, result: Assessment) -> None:
+    """A read that failed for its file server: what the server held up for long is what the others waited for, perhaps."""
+    cause = next((c for c in facts.causes if _LOST_STORAGE.search(c.message)), None)
+    if cause is not None:
+        text = f"The rank that raised {cause.name_ref}: {cause.message_ref} ({cause.where_ref}) may have stood in that call, and held the others up."
+        result.implies.append(claim(text, "hypothesis"))
 
 
 def _dumped(facts: Facts, result: Assessment) -> None:
